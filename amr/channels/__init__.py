@@ -1,0 +1,1 @@
+"""One file per channel: link on write, walk on read."""

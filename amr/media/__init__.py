@@ -1,0 +1,1 @@
+"""Files to clips: probing, cutting, frames, audio, captions."""

@@ -1,0 +1,1 @@
+"""Anchor, answer: from a question to evidence."""

@@ -1,0 +1,1 @@
+"""The DuckDB truth, its gate and the indexes beside it; all SQL lives here."""

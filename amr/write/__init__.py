@@ -1,0 +1,1 @@
+"""ClipAnalysis to nodes and edges."""
