@@ -1,0 +1,63 @@
+"""Frames: from the decoder to upright RGB, to a JPEG file, and from any moment of a video."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from amr.errors import BadInput
+from amr.records import Frame
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+_JPEG_QUALITY = 85
+
+
+def rgb_image(picture: Any, frame_size: int) -> NDArray[np.uint8]:
+    """A decoded picture as upright RGB [height, width, 3]; its long side at most `frame_size`, never upscaled."""
+    import numpy as np
+
+    scale = min(1.0, frame_size / max(picture.width, picture.height))
+    small = picture.reformat(
+        width=max(1, round(picture.width * scale)),
+        height=max(1, round(picture.height * scale)),
+        format="rgb24",
+        interpolation="AREA",
+    )
+    quarter_turns = round(picture.rotation / 90) % 4
+    return np.ascontiguousarray(np.rot90(small.to_ndarray(), quarter_turns))
+
+
+def save_frame(frame: Frame, path: Path) -> None:
+    """Writes a frame as a JPEG, whole or not at all; folders are made as needed."""
+    from PIL import Image
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        Image.fromarray(frame.image).save(unfinished, format="JPEG", quality=_JPEG_QUALITY)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def grab_frame(video: Path, time_ms: int, frame_size: int) -> Frame:
+    """The picture on display at `time_ms` of a video file.
+
+    Raises BadInput when the file cannot be read or has no picture at that time.
+    """
+    from amr.media.pictures import PictureReader
+    from amr.media.probe import probe
+    from amr.media.spans import Span, seconds_text
+
+    media = probe(video)
+    if media.video is not None:
+        with PictureReader(media, frames_per_clip=1, frame_size=frame_size, keyframes=False) as reader:
+            found = reader.take(Span(0, time_ms, time_ms + 1))
+        if found:
+            return found[0]
+    raise BadInput(f"{video} has no picture at {seconds_text(time_ms)}; ask for a time within the video.")

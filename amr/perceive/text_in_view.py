@@ -1,0 +1,213 @@
+"""Reads text in frames with the OCR models that ship inside RapidOCR, and believes only what looks like text."""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from amr.config import TextInViewSettings
+    from amr.records import Frame
+
+READER_NAME = "rapidocr PP-OCRv6 small"
+
+DETECTION_SIDE = 576
+"""Short side in pixels at which text is looked for: 768 x 432 frames are enlarged to 1024 x 576.
+
+Unenlarged costs half and loses letters on objects; 736 costs half as much again and reads no more.
+"""
+
+WORDS_PER_TEXT = 20
+"""A text is cut between lines before it grows beyond this, so that the sentence about it stays short."""
+
+LONGEST_NUMBER = 10
+"""Digits in one word without a sign between them; more is a bar code or a counter burnt into the picture."""
+
+CLOCK = re.compile(r"\b\d{1,2}(?::\d{2}){2,3}\b")
+"""A clock that shows seconds, and so differs in every frame."""
+
+SAME_TEXT = 0.85
+"""Share of equal characters from which two readings are two attempts at the same text."""
+
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of text as read: its score from 0 to 1 and its upright box in pixels."""
+
+    text: str
+    score: float
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def height(self) -> float:
+        """Pixels from top to bottom."""
+        return self.bottom - self.top
+
+
+@dataclass(frozen=True)
+class Text:
+    """One text of a clip: the lines of a block joined, when it was seen first and last, its lowest score."""
+
+    text: str
+    first_ms: int
+    last_ms: int
+    score: float
+
+
+def read_text(frames: Sequence[Frame], settings: TextInViewSettings) -> list[Text]:
+    """The texts in the frames, each once, in order of first sight and then in reading order."""
+    texts: list[Text] = []
+    for frame in frames:
+        lines = [line for line in read_lines(frame.image) if is_believable(line, settings)]
+        for block in blocks(lines):
+            for part in _cut(block):
+                words = " ".join(line.text for line in part)
+                score = min(line.score for line in part)
+                _add(texts, Text(words, frame.time_ms, frame.time_ms, score))
+    return texts
+
+
+def read_lines(image: NDArray[np.uint8]) -> list[Line]:
+    """Everything the OCR models take for a line of text in an RGB image, believable or not."""
+    with _lock:  # the reader keeps its last image size in itself
+        result = _reader()(image[:, :, ::-1])
+    if not result.txts:
+        return []
+    lines = []
+    for text, score, box in zip(result.txts, result.scores, result.boxes, strict=True):
+        xs, ys = [float(x) for x, _ in box], [float(y) for _, y in box]
+        clean = " ".join(unicodedata.normalize("NFKC", text).split())
+        lines.append(Line(clean, round(float(score), 3), min(xs), min(ys), max(xs), max(ys)))
+    return lines
+
+
+def is_believable(line: Line, settings: TextInViewSettings) -> bool:
+    """Whether a line is likely to be there: the reader invents single letters and signs on textless frames."""
+    if line.score < settings.min_score or _letters(line.text) < settings.min_letters:
+        return False
+    return not any(_is_counter(word) for word in line.text.split())
+
+
+def blocks(lines: Sequence[Line]) -> list[list[Line]]:
+    """The lines grouped into blocks of neighbours, blocks and lines in reading order: down, then right."""
+    groups: list[list[Line]] = []
+    for line in lines:
+        near = [group for group in groups if any(_are_neighbours(line, other) for other in group)]
+        groups = [group for group in groups if group not in near]
+        groups.append([line, *(other for group in near for other in group)])
+    ordered = [reading_order(group) for group in groups]
+    return sorted(ordered, key=lambda group: (min(line.top for line in group), min(line.left for line in group)))
+
+
+def reading_order(lines: Sequence[Line]) -> list[Line]:
+    """Lines row by row from the top, each row from the left; lines of a row overlap by half their height."""
+    rows: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: (line.top + line.bottom, line.left)):
+        if rows and _same_row(rows[-1][0], line):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [line for row in rows for line in sorted(row, key=lambda line: (line.left, line.top))]
+
+
+@lru_cache(maxsize=1)
+def _reader() -> Any:
+    import logging
+    import os
+
+    from rapidocr import RapidOCR
+
+    logging.getLogger("RapidOCR").setLevel(logging.CRITICAL)
+    return RapidOCR(
+        params={
+            "Global.log_level": "critical",
+            "Global.use_cls": False,
+            "EngineConfig.onnxruntime.intra_op_num_threads": min(os.cpu_count() or 1, 4),
+            "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+            "Det.limit_type": "min",
+            "Det.limit_side_len": DETECTION_SIDE,
+        }
+    )
+
+
+def _letters(text: str) -> int:
+    """Letters and digits; a Chinese, Japanese or Korean character says as much as two letters."""
+    wide = sum(unicodedata.east_asian_width(character) == "W" for character in text if character.isalnum())
+    return sum(character.isalnum() for character in text) + wide
+
+
+def _is_counter(word: str) -> bool:
+    """A run of digits too long to be read by people; one in five may have been misread as a letter."""
+    digits = sum(character.isdigit() for character in word)
+    return word.isalnum() and len(word) > LONGEST_NUMBER and digits >= 0.8 * len(word)
+
+
+def _same_row(one: Line, other: Line) -> bool:
+    overlap = min(one.bottom, other.bottom) - max(one.top, other.top)
+    return overlap > 0.5 * min(one.height, other.height)
+
+
+def _are_neighbours(one: Line, other: Line) -> bool:
+    """Side by side within two heights, or one under the other within one height."""
+    height = max(one.height, other.height)
+    apart = max(one.left, other.left) - min(one.right, other.right)
+    below = max(one.top, other.top) - min(one.bottom, other.bottom)
+    if _same_row(one, other):
+        return apart < 2 * height
+    return apart < 0 and below < height and min(one.height, other.height) > 0.4 * height
+
+
+def _cut(block: Sequence[Line]) -> list[list[Line]]:
+    parts: list[list[Line]] = []
+    words = 0
+    for line in block:
+        count = len(line.text.split())
+        if not parts or words + count > WORDS_PER_TEXT:
+            parts.append([])
+            words = 0
+        parts[-1].append(line)
+        words += count
+    return parts
+
+
+def _add(texts: list[Text], new: Text) -> None:
+    """Add a reading, or join it with an earlier reading of the same text; the better one gives the words."""
+    for index, old in enumerate(texts):
+        if old.first_ms != new.first_ms and _is_same(old.text, new.text):
+            best = new if _runs(new.text) or new.score >= old.score else old
+            texts[index] = replace(best, first_ms=old.first_ms, last_ms=new.last_ms)
+            return
+    texts.append(new)
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Whether two readings are of one text: alike, and with the same digits apart from a running clock's."""
+    if _runs(one) and _runs(other):
+        one, other = CLOCK.sub("", one), CLOCK.sub("", other)
+    plain_one, plain_other = _plain(one), _plain(other)
+    if re.findall(r"\d", plain_one) != re.findall(r"\d", plain_other):
+        return False
+    return SequenceMatcher(None, plain_one, plain_other, autojunk=False).ratio() >= SAME_TEXT
+
+
+def _runs(text: str) -> bool:
+    """Whether a clock with seconds is in the text: its last reading stands."""
+    return CLOCK.search(text) is not None
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\W_]", "", text).casefold()

@@ -1,0 +1,155 @@
+"""Opens a memory's database through the gate, and keeps the derived text index in step with it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from amr.errors import BadInput
+from amr.store import gate, text
+from amr.store.schema import DDL, FORMAT_VERSION
+from amr.store.snapshot import Snapshot, indexed_text
+
+_REPAIR_ROWS = 50_000
+
+
+def database_file(directory: Path) -> Path:
+    """The one file that is the truth of a memory."""
+    return directory / "memory.duckdb"
+
+
+@contextmanager
+def connected(directory: Path, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+    """An open connection; the caller holds the gate. Raises BadInput when the file is not a memory."""
+    file = database_file(directory)
+    try:
+        connection = duckdb.connect(str(file), read_only=read_only, config={"threads": 2})
+    except duckdb.Error as error:
+        raise failure(directory, error) from error
+    try:
+        if not read_only:
+            # The writer checkpoints by itself, rarely: closing after a commit must not rewrite the file.
+            connection.execute("PRAGMA disable_checkpoint_on_shutdown")
+            connection.execute("SET checkpoint_threshold = '1TB'")
+        yield connection
+    finally:
+        connection.close()
+
+
+def failure(directory: Path, error: Exception) -> BadInput:
+    """What to tell the user when the database or an index beside it cannot be opened or written."""
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    if "No space left" in str(error) or "File too large" in str(error):
+        return BadInput(f"The disk of {directory} is full; free some space and run the same command again.")
+    return BadInput(
+        f"The memory {directory} cannot be opened or written ({reason}); check the path, or restore it from a copy."
+    )
+
+
+def create(directory: Path, embedder: str) -> None:
+    """Makes an empty memory in `directory` if there is none; the caller holds `writer.lock`."""
+    if database_file(directory).exists():
+        return
+    # A kill half way leaves only the temporary file, never a memory without tables.
+    fresh = directory / "memory.new"
+    fresh.unlink(missing_ok=True)
+    with duckdb.connect(str(fresh)) as connection:
+        connection.execute(DDL)
+        rows = [("format_version", str(FORMAT_VERSION)), ("embedder", embedder)]
+        connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+    fresh.replace(database_file(directory))
+
+
+def check_version(connection: duckdb.DuckDBPyConnection, directory: Path) -> None:
+    """Raises BadInput when a newer amr wrote this memory."""
+    try:
+        row = connection.execute("SELECT value FROM meta WHERE key = 'format_version'").fetchone()
+    except duckdb.Error as error:
+        raise failure(directory, error) from error
+    if row is None or int(row[0]) > FORMAT_VERSION:
+        found = row[0] if row else "unknown"
+        raise BadInput(
+            f"The memory {directory} was written by a newer amr (format {found}, this one reads"
+            f" {FORMAT_VERSION}); update amr."
+        )
+
+
+def require_memory(directory: Path) -> None:
+    """Raises BadInput when there is no readable memory in `directory`."""
+    try:
+        present = database_file(directory).is_file()
+        if present:
+            with (directory / "gate.lock").open("a"), database_file(directory).open("rb"):
+                pass
+    except OSError as error:
+        raise BadInput(f"The memory {directory} cannot be read ({error.strerror}); check its rights.") from error
+    if not present:
+        raise BadInput(f"There is no memory in {directory}; make one with: amr ingest VIDEO --memory {directory}")
+
+
+@contextmanager
+def reading(directory: Path, scope: str | None = None) -> Iterator[Snapshot]:
+    """A consistent view of the last commit; keep it open for no longer than a question takes.
+
+    With `scope`, that scope's text index is brought up to date first, if a kill or a hand left it behind.
+    """
+    require_memory(directory)
+    while True:
+        with gate.reading(directory), connected(directory, read_only=True) as connection:
+            check_version(connection, directory)
+            snapshot = Snapshot(connection, directory)
+            if scope is None or not _text_is_behind(connection, directory, scope):
+                yield snapshot
+                return
+        with gate.writing_command(directory, "rebuilding the text index"):
+            repair_text(directory, scope)
+
+
+def _last_node(connection: duckdb.DuckDBPyConnection, scope: str) -> int:
+    row = connection.execute("SELECT max(node_id) FROM nodes WHERE scope_id = ?", [scope]).fetchone()
+    return -1 if row is None or row[0] is None else int(row[0])
+
+
+def _text_is_behind(connection: duckdb.DuckDBPyConnection, directory: Path, scope: str) -> bool:
+    last = _last_node(connection, scope)
+    if last < 0:
+        return False
+    held = text.indexed_through(text.text_directory(directory, scope))
+    return held is None or held < last
+
+
+def repair_text(directory: Path, scope: str) -> None:
+    """Adds the rows that a scope's text index lacks; the caller holds `writer.lock`."""
+    folder = text.text_directory(directory, scope)
+    with gate.reading(directory), connected(directory, read_only=True) as connection:
+        if not _text_is_behind(connection, directory, scope):
+            return
+        held = text.indexed_through(folder)
+        if held is None:
+            shutil.rmtree(folder, ignore_errors=True)
+        writer = text.TextWriter(folder)
+        last = -1 if held is None else held
+        for rows in _rows_after(connection, scope, last):
+            # The index commits just before its note, so a kill in between leaves rows that the note lacks.
+            missing = rows if held is None else [row for row in rows if not writer.holds(row[0])]
+            writer.add(missing)
+        writer.commit(_last_node(connection, scope))
+        writer.close()
+
+
+def _rows_after(connection: duckdb.DuckDBPyConnection, scope: str, last: int) -> Iterator[list[tuple[int, str]]]:
+    query = "SELECT node_id, text, payload FROM nodes WHERE scope_id = ? AND node_id > ? ORDER BY node_id"
+    cursor = connection.cursor().execute(query, [scope, last])
+    while rows := cursor.fetchmany(_REPAIR_ROWS):
+        yield [(int(row[0]), indexed_text(row[1], row[2])) for row in rows]
+
+
+def scopes(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Every scope that has a source, in order of its name."""
+    found: list[Any] = connection.execute("SELECT DISTINCT scope_id FROM sources ORDER BY 1").fetchall()
+    return [row[0] for row in found]

@@ -1,0 +1,368 @@
+"""The memory's one writer: whole clips in, one transaction each, indexes brought along after the commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from amr.errors import BadInput
+from amr.records import Edge, Mention, Node
+from amr.store import database, gate, text, vectors
+from amr.store.hashing import EMPTY_SUM, add_to_sum, canonical_json, world_hash
+from amr.store.rows import Batch, PassRow, SourceRow
+from amr.store.schema import MEMORY_WORLD
+from amr.store.snapshot import LIVE, indexed_text
+
+CHECKPOINT_WAL_BYTES = 16_000_000
+
+_INT = pa.int64()
+_TEXT = pa.string()
+_TYPES = {
+    "sources": [_INT, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _INT, _INT, pa.bool_()],
+    "passes": [_INT, _INT, _TEXT, _TEXT, _INT, _TEXT],
+    "clips": [_INT, _INT, _INT, _INT, _INT, _TEXT, _TEXT, _TEXT],
+    "observations": [_INT, _INT, _INT, _TEXT, _TEXT, _TEXT, _TEXT, pa.float64(), _INT],
+    "nodes": [
+        *[_INT, _TEXT, _TEXT, _INT, _INT, _INT, _INT, _INT, _INT, _INT, _INT, _TEXT, _TEXT, _TEXT],
+        *[_INT] * 7,
+    ],
+    "edges": [_INT, _TEXT, _TEXT, _INT, _INT, _TEXT, _TEXT, *[_INT] * 7],
+    "mentions": [_INT, _TEXT, _TEXT, _TEXT, *[_INT] * 6],
+    "vectors": [_INT, _TEXT, pa.list_(pa.float32())],
+}
+
+
+@contextmanager
+def writing(directory: Path, command: str, embedder: str, wait_seconds: float | None = None) -> Iterator[Writer]:
+    """Opens (or makes) a memory for one writing command, alone.
+
+    Raises BadInput when the directory cannot be used or another embedder wrote it, MemoryBusy when another
+    writer does not end within `wait_seconds`, UsageError without FAISS.
+    """
+    vectors.require_faiss()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "writer.lock").open("a").close()
+    except OSError as error:
+        raise BadInput(f"The memory {directory} cannot be written ({error.strerror}); choose another.") from error
+    with gate.writing_command(directory, command, wait_seconds):
+        database.create(directory, embedder)
+        writer = Writer(directory, command, embedder)
+        try:
+            yield writer
+        except BaseException:
+            # The error that ended the command is the one to report, not a full disk met again while closing.
+            with suppress(Exception):
+                writer.close()
+            raise
+        writer.close()
+
+
+class Writer:
+    """Commits batches for one command. Ids are handed out in commit order and never used twice."""
+
+    def __init__(self, directory: Path, command: str, embedder: str) -> None:
+        self.directory = directory
+        self._command = command
+        self._text: dict[str, text.TextWriter] = {}
+        with database.reading(directory) as snapshot:
+            written_by = snapshot.meta("embedder")
+            if written_by != embedder:
+                raise BadInput(
+                    f"The memory {directory} was written with the embedder {written_by}, this command uses"
+                    f" {embedder}; ingest into a new memory."
+                )
+            scopes = sorted({source.scope_id for source in snapshot.sources()})
+        for scope in scopes:
+            database.repair_text(directory, scope)
+        with gate.reading(directory), database.connected(directory, read_only=True) as connection:
+            self._next = {
+                table: _after_last(connection, table, column)
+                for table, column in (
+                    ("nodes", "node_id"),
+                    ("edges", "edge_id"),
+                    ("sources", "source_id"),
+                    ("passes", "pass_id"),
+                    ("commits", "commit_id"),
+                )
+            }
+
+    def new_id(self, table: str) -> int:
+        """The next id of `nodes`, `edges`, `sources` or `passes`."""
+        self._next[table] += 1
+        return self._next[table] - 1
+
+    def commit(self, batch: Batch, staged: bool = False) -> int:
+        """Writes the batch in one transaction and brings the indexes along; returns the commit's id.
+
+        Rows of a `staged` pass stay unseen until `finish_pass`.
+        """
+        commit_id = self.new_id("commits")
+        with self._transaction() as connection:
+            for pass_id, clip_index in batch.retried:
+                connection.execute("DELETE FROM clips WHERE pass_id = ? AND clip_index = ?", [pass_id, clip_index])
+            for table, rows in _tables(batch, commit_id, staged):
+                _insert(connection, table, rows)
+            retired = _retire_edges(connection, batch.retired_edges, commit_id)
+            changes = [] if staged else [*_gains(connection, batch), *retired]
+            root = _adjust_worlds(connection, changes)
+            self._log(connection, commit_id, root, batch.rows())
+            self._index(connection, batch.nodes)
+        return commit_id
+
+    def finish_pass(self, source: SourceRow, revealed: PassRow | None, replaced: Sequence[PassRow]) -> int:
+        """Updates a source's row; a staged pass that is `revealed` becomes live, the `replaced` are withdrawn."""
+        commit_id = self.new_id("commits")
+        with self._transaction() as connection:
+            connection.execute(
+                "UPDATE sources SET complete = ?, duration_ms = ?, uri = ? WHERE source_id = ?",
+                [source.complete, source.duration_ms, source.uri, source.source_id],
+            )
+            changes = []
+            for old in replaced:
+                changes += _withdraw(connection, old.pass_id, commit_id)
+                connection.execute("UPDATE passes SET state = 'replaced' WHERE pass_id = ?", [old.pass_id])
+            if revealed is not None:
+                changes += _unveil(connection, revealed.pass_id, commit_id)
+                connection.execute("UPDATE passes SET state = 'live' WHERE pass_id = ?", [revealed.pass_id])
+            root = _adjust_worlds(connection, changes)
+            self._log(connection, commit_id, root, len(changes))
+        return commit_id
+
+    def close(self) -> None:
+        """Folds the write-ahead log into the database and lets the indexes' threads end."""
+        for writer in self._text.values():
+            writer.close()
+        with (
+            gate.exclusive(self.directory),
+            database.connected(self.directory, read_only=False) as connection,
+        ):
+            connection.execute("CHECKPOINT")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        with (
+            gate.exclusive(self.directory),
+            database.connected(self.directory, read_only=False) as connection,
+        ):
+            try:
+                connection.execute("BEGIN")
+                yield connection
+                if _wal_bytes(self.directory) > CHECKPOINT_WAL_BYTES:
+                    connection.execute("CHECKPOINT")
+            except (duckdb.Error, OSError, ValueError) as error:
+                raise database.failure(self.directory, error) from error
+
+    def _log(self, connection: duckdb.DuckDBPyConnection, commit_id: int, root: str, rows: int) -> None:
+        wall = time.time_ns() // 1_000_000
+        connection.execute("INSERT INTO commits VALUES (?, ?, ?, ?, ?)", [commit_id, wall, self._command, root, rows])
+        connection.execute("COMMIT")
+
+    def _index(self, connection: duckdb.DuckDBPyConnection, nodes: list[Node]) -> None:
+        for scope in dict.fromkeys(node.scope_id for node in nodes):
+            mine = [node for node in nodes if node.scope_id == scope]
+            if scope not in self._text:
+                self._text[scope] = text.TextWriter(text.text_directory(self.directory, scope))
+            writer = self._text[scope]
+            writer.add((node.node_id, indexed_text(node.text, canonical_json(node.payload))) for node in mine)
+            writer.commit(mine[-1].node_id)
+            self._fold(connection, scope)
+
+    def _fold(self, connection: duckdb.DuckDBPyConnection, scope: str) -> None:
+        file = vectors.index_file(self.directory, scope)
+        folded = vectors.folded_through(file)
+        tail = "FROM vectors v JOIN nodes n USING (node_id) WHERE n.scope_id = ? AND v.node_id > ? AND lane = 'text'"
+        count = connection.execute(f"SELECT count(*) {tail}", [scope, folded]).fetchone()
+        if count is None or count[0] <= vectors.FOLD_ROWS:
+            return
+        query = f"SELECT v.node_id, v.v {tail} ORDER BY 1 LIMIT {vectors.FOLD_ROWS}"
+        table = connection.execute(query, [scope, folded]).to_arrow_table()
+        assert table is not None
+        matrix = table["v"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
+        vectors.fold(file, table["node_id"].to_numpy(), np.asarray(matrix, dtype=np.float32))
+        self._fold(connection, scope)
+
+
+def _after_last(connection: duckdb.DuckDBPyConnection, table: str, column: str) -> int:
+    row = connection.execute(f"SELECT coalesce(max({column}) + 1, 0) FROM {table}").fetchone()
+    return int(row[0]) if row else 0
+
+
+def _wal_bytes(directory: Path) -> int:
+    wal = database.database_file(directory).with_name("memory.duckdb.wal")
+    return wal.stat().st_size if wal.exists() else 0
+
+
+def _tables(batch: Batch, commit_id: int, staged: bool) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
+    seen = None if staged else commit_id
+    yield "sources", [astuple(row) for row in batch.sources]
+    yield "passes", [astuple(row) for row in batch.passes]
+    yield "clips", [astuple(row) for row in batch.clips]
+    yield "observations", [(*astuple(row), commit_id) for row in batch.observations]
+    yield "nodes", [_node_row(node, seen) for node in batch.nodes]
+    yield "edges", [_edge_row(edge, seen) for edge in batch.edges]
+    yield "mentions", [_mention_row(mention, seen) for mention in batch.mentions]
+    yield "vectors", list(batch.vectors)
+
+
+def _node_row(n: Node, commit_id: int | None) -> tuple[Any, ...]:
+    return (
+        *(n.node_id, n.kind, n.scope_id, n.source_id, n.pass_id, n.parent_id, n.clip_first, n.clip_last),
+        *(n.t_start_ms, n.t_end_ms, n.time_ms, n.text, canonical_json(n.payload), n.hash),
+        *(n.valid_from, n.valid_to, n.learnt_at, n.retired_at, commit_id, None, None),
+    )
+
+
+def _edge_row(e: Edge, commit_id: int | None) -> tuple[Any, ...]:
+    return (
+        *(e.edge_id, e.scope_id, e.channel, e.src, e.dst, canonical_json(e.payload), e.hash),
+        *(e.valid_from, e.valid_to, e.learnt_at, e.retired_at, commit_id, None, None),
+    )
+
+
+def _mention_row(m: Mention, commit_id: int | None) -> tuple[Any, ...]:
+    return (m.node_id, m.scope_id, m.handle, m.role, m.t_start_ms, m.learnt_at, None, commit_id, None, None)
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[tuple[Any, ...]]) -> None:
+    if not rows:
+        return
+    columns = list(zip(*rows, strict=True))
+    arrays = [pa.array(column, type=kind) for column, kind in zip(columns, _TYPES[table], strict=True)]
+    arrow = pa.table(arrays, names=[f"c{i}" for i in range(len(arrays))])
+    connection.register("incoming", arrow)
+    connection.execute(f"INSERT INTO {table} SELECT * FROM incoming")
+    connection.unregister("incoming")
+
+
+Change = tuple[int, int, int]
+"""A world's id, what to add to its sum, and how many children it gains."""
+
+
+def _gains(connection: duckdb.DuckDBPyConnection, batch: Batch) -> list[Change]:
+    """What the batch adds to every world above its nodes and edges."""
+    parents = {node.node_id: node.parent_id for node in batch.nodes}
+    ends = {end for edge in batch.edges for end in (edge.src, edge.dst)}
+    _load_parents(connection, parents, {p for p in parents.values() if p is not None} | ends)
+    changes: list[Change] = []
+    for node in batch.nodes:
+        above = _ancestors(parents, node.node_id)[1:]
+        changes += [(world, int(node.hash, 16), 1) for world in above]
+    for edge in batch.edges:
+        changes += [(world, int(edge.hash, 16), 0) for world in _shared(parents, edge.src, edge.dst)]
+    return changes
+
+
+def _load_parents(connection: duckdb.DuckDBPyConnection, parents: dict[int, int | None], wanted: set[int]) -> None:
+    while missing := sorted(wanted - parents.keys()):
+        rows = connection.execute(
+            "SELECT node_id, parent_id FROM nodes WHERE node_id IN (SELECT unnest(?::BIGINT[]))", [missing]
+        ).fetchall()
+        parents.update(rows)
+        wanted = {parent for _, parent in rows if parent is not None}
+
+
+def _ancestors(parents: dict[int, int | None], node_id: int) -> list[int]:
+    """The node itself, then each world that contains it, up to the memory."""
+    chain, at = [node_id], parents[node_id]
+    while at is not None:
+        chain.append(at)
+        at = parents[at]
+    return [*chain, MEMORY_WORLD]
+
+
+def _shared(parents: dict[int, int | None], src: int, dst: int) -> list[int]:
+    """The worlds that contain both ends of an edge; an end may be such a world itself."""
+    around = set(_ancestors(parents, dst))
+    return [world for world in _ancestors(parents, src) if world in around]
+
+
+def _retire_edges(
+    connection: duckdb.DuckDBPyConnection, retired: list[tuple[int, int]], commit_id: int
+) -> list[Change]:
+    for edge_id, learnt_at in retired:
+        connection.execute(
+            "UPDATE edges SET retired_at = ?, retired_commit = ? WHERE edge_id = ?",
+            [learnt_at, commit_id, edge_id],
+        )
+    ids = [edge_id for edge_id, _ in retired]
+    condition = "edge_id IN (SELECT unnest(?::BIGINT[])) AND commit_id IS NOT NULL"
+    return _edge_changes(connection, condition, [ids], -1) if ids else []
+
+
+def _withdraw(connection: duckdb.DuckDBPyConnection, pass_id: int, commit_id: int) -> list[Change]:
+    """Hides a pass at every as-of; only an earlier known-at still shows it."""
+    changes = _pass_changes(connection, pass_id, -1)
+    mine = "node_id IN (SELECT node_id FROM nodes WHERE pass_id = ?)"
+    touching = "src IN (SELECT node_id FROM nodes WHERE pass_id = ?)"
+    for table, condition in (("mentions", mine), ("edges", touching), ("nodes", "pass_id = ?")):
+        connection.execute(
+            f"UPDATE {table} SET withdrawn_commit = ? WHERE {condition} AND withdrawn_commit IS NULL",
+            [commit_id, pass_id],
+        )
+    return changes
+
+
+def _unveil(connection: duckdb.DuckDBPyConnection, pass_id: int, commit_id: int) -> list[Change]:
+    """Makes the rows of a staged pass part of the memory from this commit on."""
+    mine = "node_id IN (SELECT node_id FROM nodes WHERE pass_id = ?)"
+    touching = "src IN (SELECT node_id FROM nodes WHERE pass_id = ?)"
+    for table, condition in (("mentions", mine), ("edges", touching), ("nodes", "pass_id = ?")):
+        connection.execute(
+            f"UPDATE {table} SET commit_id = ? WHERE {condition} AND commit_id IS NULL", [commit_id, pass_id]
+        )
+    return _pass_changes(connection, pass_id, 1)
+
+
+def _pass_changes(connection: duckdb.DuckDBPyConnection, pass_id: int, sign: int) -> list[Change]:
+    nodes = connection.execute(
+        f"SELECT node_id, parent_id, hash FROM nodes WHERE pass_id = ? AND {LIVE}", [pass_id]
+    ).fetchall()
+    parents: dict[int, int | None] = {row[0]: row[1] for row in nodes}
+    _load_parents(connection, parents, {row[1] for row in nodes if row[1] is not None})
+    changes: list[Change] = [
+        (world, sign * int(digest, 16), sign)
+        for node_id, _, digest in nodes
+        for world in _ancestors(parents, node_id)[1:]
+    ]
+    condition = f"src IN (SELECT node_id FROM nodes WHERE pass_id = ?) AND {LIVE}"
+    return changes + _edge_changes(connection, condition, [pass_id], sign)
+
+
+def _edge_changes(connection: duckdb.DuckDBPyConnection, condition: str, values: list[Any], sign: int) -> list[Change]:
+    edges = connection.execute(f"SELECT src, dst, hash FROM edges WHERE {condition}", values).fetchall()
+    parents: dict[int, int | None] = {}
+    _load_parents(connection, parents, {end for src, dst, _ in edges for end in (src, dst)})
+    return [(world, sign * int(digest, 16), 0) for src, dst, digest in edges for world in _shared(parents, src, dst)]
+
+
+def _adjust_worlds(connection: duckdb.DuckDBPyConnection, changes: list[Change]) -> str:
+    """Adds the changes to the worlds' sums; returns the memory's root hash."""
+    totals: dict[int, tuple[int, int]] = {MEMORY_WORLD: (0, 0)}
+    for world, added, children in changes:
+        old = totals.get(world, (0, 0))
+        totals[world] = (old[0] + added, old[1] + children)
+    stored = connection.execute(
+        "SELECT node_id, sum, children FROM worlds WHERE node_id IN (SELECT unnest(?::BIGINT[]))",
+        [sorted(totals)],
+    ).fetchall()
+    known = {row[0]: (row[1], row[2]) for row in stored}
+    fresh = {}
+    for world in sorted(totals):
+        total, children = known.get(world, (EMPTY_SUM, 0))
+        fresh[world] = (add_to_sum(total, totals[world][0]), children + totals[world][1])
+        statement = (
+            "UPDATE worlds SET sum = ?, children = ? WHERE node_id = ?"
+            if world in known
+            else "INSERT INTO worlds(sum, children, node_id) VALUES (?, ?, ?)"
+        )
+        connection.execute(statement, [*fresh[world], world])
+    return world_hash("memory", fresh[MEMORY_WORLD][0])
