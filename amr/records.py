@@ -119,6 +119,24 @@ class EventsRow(_Report):
         return self
 
 
+class ClipsRow(_Report):
+    """One row of clips.csv: a clip file with its boundaries, in seconds from the source's start.
+
+    `time` is the ISO wall clock of `t_start`.
+    """
+
+    file: str
+    t_start: float
+    t_end: float
+    time: str | None = None
+
+    @model_validator(mode="after")
+    def _ends_after_it_starts(self) -> ClipsRow:
+        if self.t_end <= self.t_start:
+            raise ValueError("t_end is not after t_start")
+        return self
+
+
 @dataclass(frozen=True)
 class Cue:
     """A caption: text with its time in milliseconds from the source's start."""

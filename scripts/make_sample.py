@@ -181,15 +181,12 @@ def _ease(share: float) -> float:
 def _camera(scene: Scene, time: float) -> tuple[float, float, float]:
     """Middle of the view and zoom at `time`; the view sways with each step while the wearer walks."""
     before = max((look for look in scene.looks if look.time <= time), key=lambda look: look.time)
-    after = min(
-        (look for look in scene.looks if look.time > time), key=lambda look: look.time, default=before
-    )
+    after = min((look for look in scene.looks if look.time > time), key=lambda look: look.time, default=before)
     span = after.time - before.time
     share = (time - before.time) / span if span else 0.0
     part = _ease(share)
     x, y, zoom = (
-        getattr(before, name) + (getattr(after, name) - getattr(before, name)) * part
-        for name in ("x", "y", "zoom")
+        getattr(before, name) + (getattr(after, name) - getattr(before, name)) * part for name in ("x", "y", "zoom")
     )
     far = math.hypot(after.x - before.x, after.y - before.y) + 400 * abs(after.zoom - before.zoom)
     stride = min(1.0, far / 300) * math.sin(math.pi * min(1.0, share)) / zoom

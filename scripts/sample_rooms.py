@@ -33,9 +33,7 @@ class Pen:
         self.image = Image.new("RGB", pixels, background) if background else Image.new("RGBA", pixels)
         self._draw = ImageDraw.Draw(self.image)
 
-    def box(
-        self, left: float, top: float, right: float, bottom: float, fill: Colour, radius: float = 0
-    ) -> None:
+    def box(self, left: float, top: float, right: float, bottom: float, fill: Colour, radius: float = 0) -> None:
         """A filled rectangle, its corners rounded by `radius`."""
         self._draw.rounded_rectangle(
             [left * SCALE, top * SCALE, right * SCALE, bottom * SCALE], radius * SCALE, fill, outline=None
@@ -51,9 +49,7 @@ class Pen:
 
     def line(self, points: Sequence[Point], fill: Colour, width: float) -> None:
         """A line through the points."""
-        self._draw.line(
-            [(x * SCALE, y * SCALE) for x, y in points], fill, round(width * SCALE), joint="curve"
-        )
+        self._draw.line([(x * SCALE, y * SCALE) for x, y in points], fill, round(width * SCALE), joint="curve")
 
     def words(self, x: float, y: float, lines: Sequence[str], size: float, fill: Colour = INK) -> None:
         """Centred lines of text around (x, y), in the font that comes with Pillow, thickened a little."""
@@ -106,9 +102,7 @@ def _doorway(pen: Pen, left: float, right: float, beyond: Colour) -> None:
     pen.box(left - 18, top - 18, right + 18, bottom, shade(WOOD, 1.25))
     pen.box(left, top, right, bottom, shade(beyond, 0.72))
     middle = top + (bottom - top) * 0.72
-    pen.shape(
-        [(left, bottom), (right, bottom), (right - 26, middle), (left + 26, middle)], shade(beyond, 0.5)
-    )
+    pen.shape([(left, bottom), (right, bottom), (right - 26, middle), (left + 26, middle)], shade(beyond, 0.5))
 
 
 def _window(pen: Pen, left: float, top: float, right: float, bottom: float) -> None:
@@ -127,9 +121,7 @@ def _table(pen: Pen, left: float, right: float, top: float, legs: float, colour:
     pen.shadow(left, legs - 30, right, legs + 30)
     for x in (left + 20, right - 44):
         pen.box(x, top + 100, x + 24, legs, shade(colour, 0.7))
-    pen.shape(
-        [(left + inset, top), (right - inset, top), (right, top + 90), (left, top + 90)], shade(colour, 1.12)
-    )
+    pen.shape([(left + inset, top), (right - inset, top), (right, top + 90), (left, top + 90)], shade(colour, 1.12))
     pen.box(left, top + 90, right, top + 114, shade(colour, 0.85))
 
 

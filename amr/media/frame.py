@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 _JPEG_QUALITY = 85
 
 
-def rgb_image(picture: Any, frame_size: int) -> NDArray[np.uint8]:
-    """A decoded picture as upright RGB [height, width, 3]; its long side at most `frame_size`, never upscaled."""
+def rgb_image(picture: Any, frame_size: int, reformatter: Any) -> NDArray[np.uint8]:
+    """A decoded picture as upright RGB [height, width, 3]; its long side at most `frame_size`, never upscaled.
+
+    `reformatter` is a PyAV VideoReformatter, kept from picture to picture because setting one up is slow.
+    """
     import numpy as np
 
     scale = min(1.0, frame_size / max(picture.width, picture.height))
-    small = picture.reformat(
+    small = reformatter.reformat(
+        picture,
         width=max(1, round(picture.width * scale)),
         height=max(1, round(picture.height * scale)),
         format="rgb24",

@@ -126,7 +126,7 @@ def _describe(path: Path, container: InputContainer) -> Media:
         video=promised[0],
         audio=promised[1],
         subtitles=Track(subtitles.index, None) if subtitles is not None else None,
-        padding_ms=_packet_ms(audio) if audio is not None else 0,
+        padding_ms=_padding_ms(audio) if audio is not None else 0,
         seekable=any(name in container.format.name for name in ("mp4", "matroska")),
         duration_ms=0,
     )
@@ -166,7 +166,7 @@ def _subtitles(container: InputContainer) -> Any:
 
 
 def _origin(video: Any, audio: Any) -> Fraction:
-    starts = [
+    starts: list[Fraction | None] = [
         stream.start_time * stream.time_base if stream is not None and stream.start_time is not None else None
         for stream in (video, audio)
     ]
@@ -200,9 +200,9 @@ def _tagged_seconds(stream: Any) -> Fraction | None:
         return None
 
 
-def _packet_ms(stream: Any) -> int:
+def _padding_ms(stream: Any) -> int:
     context = stream.codec_context
-    return int(1000 * (context.frame_size or 1024) / (context.sample_rate or 48000)) + 1
+    return 2 * int(1000 * (context.frame_size or 1024) / (context.sample_rate or 48000)) + 1
 
 
 def _with_ends(media: Media, video_ms: int | None, audio_ms: int | None) -> Media:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Span(NamedTuple):
+@dataclass(frozen=True)
+class Span:
     """The place of one clip: its index and the time from `start_ms` up to, not including, `end_ms`."""
 
     index: int

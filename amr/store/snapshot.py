@@ -100,18 +100,23 @@ class Snapshot:
 
         Includes those of a staged pass; in order of (start, clip, node id).
         """
-        inside = f"SELECT {_NODE_COLUMNS} FROM nodes WHERE source_id = ? AND pass_id = ? AND kind = 'event' AND"
-        live = "retired_at IS NULL AND withdrawn_commit IS NULL"
+        inside = (
+            f"SELECT {_NODE_COLUMNS} FROM nodes WHERE source_id = ? AND pass_id = ? AND kind = 'event'"
+            " AND retired_at IS NULL AND withdrawn_commit IS NULL"
+        )
+        earlier = "(t_start_ms < ? OR (t_start_ms = ? AND clip_first < ?))"
+        later = "(t_start_ms > ? OR (t_start_ms = ? AND clip_first > ?))"
         order = "t_start_ms {0}, clip_first {0}, node_id {0}"
         query = (
-            f"(({inside} {live} AND (t_start_ms, clip_first) < (?, ?) ORDER BY {order.format('DESC')} LIMIT 1)"
-            f" UNION ALL ({inside} {live} AND (t_start_ms, clip_first) BETWEEN (?, ?) AND (?, ?))"
-            f" UNION ALL ({inside} {live} AND (t_start_ms, clip_first) > (?, ?)"
-            f" ORDER BY {order.format('ASC')} LIMIT 1))"
+            f"(({inside} AND {earlier} ORDER BY {order.format('DESC')} LIMIT 1)"
+            f" UNION ALL ({inside} AND NOT {earlier} AND NOT {later})"
+            f" UNION ALL ({inside} AND {later} ORDER BY {order.format('ASC')} LIMIT 1))"
             f" ORDER BY {order.format('ASC')}"
         )
+        before = [first[0], *first]
+        after = [last[0], *last]
         mine = [source_id, pass_id]
-        return [_node(row) for row in self._all(query, [*mine, *first, *mine, *first, *last, *mine, *last])]
+        return [_node(row) for row in self._all(query, [*mine, *before, *mine, *before, *after, *mine, *after])]
 
     def edge_ids(self, channel: str, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
         """The ids of the standing edges of a channel between these (src, dst) pairs."""
@@ -210,9 +215,9 @@ class Snapshot:
 
     def vectors(self, ids: Ids, lane: str = "text") -> tuple[Ids, NDArray[np.float32]]:
         """The vectors of these nodes: their ids [n] ascending, and float32 [n, d]."""
-        table = self._connection.execute(
+        table = self._connection.sql(
             "SELECT node_id, v FROM vectors WHERE lane = ? AND node_id BETWEEN ? AND ? ORDER BY node_id",
-            [lane, int(ids[0]), int(ids[-1])] if len(ids) else [lane, 0, -1],
+            params=[lane, int(ids[0]), int(ids[-1])] if len(ids) else [lane, 0, -1],
         ).to_arrow_table()
         assert table is not None
         found = table["node_id"].to_numpy()

@@ -184,7 +184,7 @@ class Writer:
         if count is None or count[0] <= vectors.FOLD_ROWS:
             return
         query = f"SELECT v.node_id, v.v {tail} ORDER BY 1 LIMIT {vectors.FOLD_ROWS}"
-        table = connection.execute(query, [scope, folded]).to_arrow_table()
+        table = connection.sql(query, params=[scope, folded]).to_arrow_table()
         assert table is not None
         matrix = table["v"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
         vectors.fold(file, table["node_id"].to_numpy(), np.asarray(matrix, dtype=np.float32))

@@ -1,0 +1,294 @@
+"""The command line: parse, call Memory, print. Results on stdout, progress and warnings on stderr."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from amr.errors import AmrError, UsageError
+
+if TYPE_CHECKING:
+    from amr.config import Settings
+    from amr.memory import Filters, Memory
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Memory for first-person video that answers with evidence.",
+)
+
+MemoryOption = Annotated[
+    Path | None, typer.Option("--memory", help="Memory directory (default: $AMR_MEMORY, else the user's data).")
+]
+ConfigOption = Annotated[Path | None, typer.Option("--config", help="TOML file with settings.")]
+ScopeOption = Annotated[str, typer.Option("--scope", help="A separate life inside the memory.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+SourceOption = Annotated[str | None, typer.Option("--source", help="Only this source, by name or id.")]
+AsOfOption = Annotated[str | None, typer.Option("--as-of", help="Only what had been seen up to this time.")]
+KnownAtOption = Annotated[str | None, typer.Option("--known-at", help="What the memory held at this wall clock.")]
+FromOption = Annotated[str | None, typer.Option("--from", help="Only what starts at this time or later.")]
+ToOption = Annotated[str | None, typer.Option("--to", help="Only what starts at this time or earlier.")]
+CountOption = Annotated[int, typer.Option("--k", min=1, max=1000, help="How many pieces of evidence.")]
+
+
+@app.callback()
+def _common(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    if version:
+        from amr import __version__
+
+        typer.echo(f"amr {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def ingest(
+    path: Annotated[Path, typer.Argument(help="A video, a folder of clips, captions (.srt, .vtt) or events (.jsonl).")],
+    captions: Annotated[Path | None, typer.Option("--captions", help="Captions of the video: srt, vtt, jsonl.")] = None,
+    captions_kind: Annotated[
+        str | None, typer.Option("--captions-kind", help="What captions are: auto, speech or narration.")
+    ] = None,
+    source: Annotated[str | None, typer.Option("--source", help="The name of this source.")] = None,
+    clip_seconds: Annotated[float | None, typer.Option("--clip-seconds", help="Length of a clip.")] = None,
+    perceiver: Annotated[str | None, typer.Option("--perceiver", help="embedded or null.")] = None,
+    keep_pass: Annotated[bool, typer.Option("--keep-pass", help="Keep what another perceiver had seen.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for more clips in the folder.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")] = False,
+    scope: ScopeOption = "default",
+    memory: MemoryOption = None,
+    config: ConfigOption = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Write a video into the memory, clip by clip; run it again to continue."""
+    from amr.config import load_settings
+    from amr.show import ingest_json, ingest_text, progress_bar
+
+    settings = load_settings(config, clip_seconds=clip_seconds, perceiver=perceiver, captions_kind=captions_kind)
+    with progress_bar(quiet) as (notice, progress):
+        report = _memory(memory).ingest(
+            path,
+            settings,
+            captions=captions,
+            scope=scope,
+            source=source,
+            keep_pass=keep_pass,
+            follow=follow,
+            notice=notice,
+            progress=progress,
+        )
+    for one in report.sources:
+        for warning in one.warnings:
+            typer.echo(warning, err=True)
+    _print(json_output, lambda: ingest_json(report), lambda: ingest_text(report))
+    if any(one.clips_failed for one in report.sources):
+        raise typer.Exit(3)
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help='For example "where is my phone".')],
+    k: CountOption = 10,
+    as_of: AsOfOption = None,
+    known_at: KnownAtOption = None,
+    after: FromOption = None,
+    before: ToOption = None,
+    source: SourceOption = None,
+    scope: ScopeOption = "default",
+    memory: MemoryOption = None,
+    config: ConfigOption = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Answer a question strictly from the memory's evidence; exit 1 when it is not there."""
+    from amr.show import answer_json, answer_text
+
+    filters = _filters(scope, source, as_of, known_at, after, before)
+    answer = _memory(memory).ask(_question(question), _settings(config), filters, k)
+    _print(json_output, lambda: answer_json(answer), lambda: answer_text(answer))
+    if not answer.found:
+        raise typer.Exit(1)
+
+
+@app.command()
+def query(
+    question: Annotated[str, typer.Argument(help="What to look for.")],
+    k: CountOption = 10,
+    as_of: AsOfOption = None,
+    known_at: KnownAtOption = None,
+    after: FromOption = None,
+    before: ToOption = None,
+    source: SourceOption = None,
+    scope: ScopeOption = "default",
+    memory: MemoryOption = None,
+    config: ConfigOption = None,
+    json_output: JsonOption = False,
+) -> None:
+    """The evidence that bears on a question, best first, without an answer."""
+    from amr.show import evidence_text, query_json
+
+    filters = _filters(scope, source, as_of, known_at, after, before)
+    found = _memory(memory).query(_question(question), _settings(config), filters, k)
+    _print(json_output, lambda: query_json(question, as_of, found), lambda: evidence_text(found))
+    if not found:
+        raise typer.Exit(1)
+
+
+@app.command()
+def timeline(
+    person: Annotated[str | None, typer.Option("--person", help="Only events with this person.")] = None,
+    object_: Annotated[str | None, typer.Option("--object", help="Only events with this object.")] = None,
+    as_of: AsOfOption = None,
+    known_at: KnownAtOption = None,
+    after: FromOption = None,
+    before: ToOption = None,
+    source: SourceOption = None,
+    scope: ScopeOption = "default",
+    memory: MemoryOption = None,
+    json_output: JsonOption = False,
+) -> None:
+    """All events in time order; exit 1 when there is none."""
+    from amr.show import evidence_text, timeline_json
+
+    filters = _filters(scope, source, as_of, known_at, after, before)
+    found = _memory(memory).timeline(filters, person, object_)
+    _print(json_output, lambda: timeline_json(found), lambda: evidence_text(found))
+    if not found:
+        raise typer.Exit(1)
+
+
+@app.command()
+def show(
+    node: Annotated[int, typer.Argument(help="A node's id.")],
+    memory: MemoryOption = None,
+    json_output: JsonOption = False,
+) -> None:
+    """One node with its edges and its frame."""
+    from amr.show import shown_json, shown_text
+
+    shown = _memory(memory).show(node)
+    _print(json_output, lambda: shown_json(shown), lambda: shown_text(shown))
+
+
+@app.command()
+def status(memory: MemoryOption = None, json_output: JsonOption = False) -> None:
+    """What the memory holds, and its root hash."""
+    from amr.show import status_json, status_text
+
+    state = _memory(memory).status()
+    _print(json_output, lambda: status_json(state), lambda: status_text(state))
+
+
+@app.command()
+def doctor(
+    fetch: Annotated[str | None, typer.Option("--fetch", help="Fetch weights: speech.")] = None,
+    memory: MemoryOption = None,
+    config: ConfigOption = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Check this installation: media, models, indexes, the memory; exit 1 when something is missing."""
+    from amr.doctor import diagnose, fetch_weights
+    from amr.show import doctor_json, doctor_text
+
+    settings = _settings(config)
+    if fetch is not None:
+        typer.echo(fetch_weights(fetch, settings), err=True)
+    findings = diagnose(settings, _memory(memory).directory)
+    _print(json_output, lambda: doctor_json(findings), lambda: doctor_text(findings))
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command()
+def schema(
+    name: Annotated[str | None, typer.Argument(help="analysis, events, clips; nothing for the list.")] = None,
+) -> None:
+    """The JSON Schema of a format that amr reads."""
+    from amr.formats import FORMATS, json_schema
+
+    if name is None:
+        typer.echo("\n".join(FORMATS))
+        return
+    if name not in FORMATS:
+        raise UsageError(f"There is no format {name}; there are: {', '.join(FORMATS)}.")
+    _print(True, lambda: json_schema(name), str)
+
+
+def _memory(directory: Path | None) -> Memory:
+    from amr.memory import Memory
+
+    return Memory(directory)
+
+
+def _settings(config: Path | None) -> Settings:
+    from amr.config import load_settings
+
+    return load_settings(config)
+
+
+def _question(text: str) -> str:
+    if not text.strip():
+        raise UsageError('Ask something, for example: amr ask "where is my phone".')
+    return text
+
+
+def _filters(
+    scope: str, source: str | None, as_of: str | None, known_at: str | None, after: str | None, before: str | None
+) -> Filters:
+    from amr.memory import Filters
+
+    return Filters(scope=scope, source=source, as_of=as_of, known_at=known_at, after=after, before=before)
+
+
+def _print(as_json: bool, json_value: Callable[[], Any], text: Callable[[], str]) -> None:
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(json_value(), ensure_ascii=False, indent=2))
+    else:
+        typer.echo(text())
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C; not a KeyboardInterrupt, which the command line library would turn into exit code 1."""
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise _Interrupted
+
+
+def main() -> None:
+    """Runs the command line; every error is one sentence on stderr and the exit code of the design."""
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        app()
+    except AmrError as error:
+        if "--debug" in sys.argv:
+            raise
+        _fail(str(error), error.exit_code)
+    except _Interrupted:
+        _fail("Interrupted; what was finished is kept. Run the same command to continue.", 130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)
+    except OSError as error:
+        if "--debug" in sys.argv:
+            raise
+        where = f" ({error.filename})" if error.filename else ""
+        _fail(f"{error.strerror or error}{where}; check the path, its rights and the space left.", 3)
+
+
+def _fail(sentence: str, code: int) -> None:
+    print(sentence, file=sys.stderr)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+"""The formats that amr reads, as JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from amr.records import ClipAnalysis, ClipsRow, EventsRow
+
+FORMATS: dict[str, type[BaseModel]] = {"analysis": ClipAnalysis, "clips": ClipsRow, "events": EventsRow}
+
+
+def json_schema(name: str) -> dict[str, Any]:
+    """The JSON Schema of one line (events), one row (clips.csv) or one object (analysis)."""
+    return FORMATS[name].model_json_schema()

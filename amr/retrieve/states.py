@@ -1,0 +1,29 @@
+"""What verbs do to the state of things, from the classes of `configs/verbs.toml`."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from amr.perceive.lemmas import table
+
+
+@cache
+def _classes() -> dict[str, str]:
+    """The class of each verb, with its particle where the table names one."""
+    found: dict[str, str] = {}
+    for name, entry in table("verbs")["state"].items():
+        for verb in entry["verbs"]:
+            found.setdefault(verb, name)
+    return found
+
+
+def state_of(verb: str) -> str | None:
+    """The state in which an action leaves its object; a verb with an unknown particle counts as the bare verb."""
+    known = _classes()
+    return known.get(verb) or known.get(verb.split(" ", 1)[0])
+
+
+@cache
+def state_classes(verb: str) -> frozenset[str]:
+    """Every class that a bare verb belongs to, with or without particles."""
+    return frozenset(name for phrase, name in _classes().items() if phrase.split(" ", 1)[0] == verb)

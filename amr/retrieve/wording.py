@@ -1,0 +1,57 @@
+"""The sentences of an extractive answer: quotes with their times, places and persons as people say them."""
+
+from __future__ import annotations
+
+import re
+
+from amr.records import Node, ObjectState
+from amr.retrieve.question import WEARER
+from amr.retrieve.times import show_time
+
+NOTHING = "Nothing in this memory answers that."
+_MINE = ((r"\bmy\b", "your"), (r"\bmine\b", "yours"), (r"\bme\b", "you"), (r"\bour\b", "your"))
+
+
+def quote(node: Node) -> str:
+    """The words of a node with their time; somebody's speech is quoted already."""
+    text = node.text if '"' in node.text else f'"{node.text}"'
+    return f"{text} ({show_time(node)})"
+
+
+def person(handle: str) -> str:
+    """A person as an answer calls them; the wearer of the camera is the one who asks."""
+    if handle == WEARER:
+        return "You"
+    words = handle.replace("_", " ")
+    return words.title() if len(words.split()) < 3 and not words.startswith("voice") else words
+
+
+def to_you(place: str) -> str:
+    """A place as told to the wearer: "in my pocket" becomes "in your pocket"."""
+    for mine, yours in _MINE:
+        place = re.sub(mine, yours, place)
+    return place
+
+
+def whereabouts(state: ObjectState, node: Node) -> str:
+    """One sentence on where a thing is, with the words that prove it."""
+    return f"{_where(state)}: {quote(node)}"
+
+
+def _where(state: ObjectState) -> str:
+    place = to_you(state.place) if state.place else ""
+    holder = person(state.holder) if state.holder else ""
+    if state.state in ("held", "taken_out"):
+        seen = "You were last seen holding it" if holder == "You" else f"{holder} was last seen holding it"
+        return f"{seen} {place}".rstrip()
+    if state.state == "worn":
+        return "You were last seen wearing it" if holder == "You" else f"{holder} was last seen wearing it"
+    if state.state == "given":
+        return f"{holder} has it" if holder and holder != "You" else ("You have it" if holder else "It was handed on")
+    if state.state == "consumed":
+        return "It was used up"
+    if state.state == "thrown_away":
+        return f"It was thrown away {place}".rstrip()
+    if state.state == "lost":
+        return "It was lost"
+    return place[:1].upper() + place[1:] if place else "It was put down, where is not said"

@@ -1,0 +1,39 @@
+"""The words of a node, as they are compared with the words of a question."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from amr.perceive.lemmas import lemma
+from amr.records import Node
+from amr.store.text import cjk_bigrams
+
+_WORD = re.compile(r"[a-zA-Z0-9À-ɏ]+(?:['’][a-zA-Z]+)?")
+
+
+@dataclass(frozen=True)
+class Bag:
+    """The lemmas and surface words of a text, neighbours joined ("flower pot" → "flowerpot"), and CJK bigrams."""
+
+    words: frozenset[str]
+    pairs: frozenset[str]
+    bigrams: frozenset[str]
+
+
+def bag_of(node: Node) -> Bag:
+    """The words of a node: its text, and the persons, objects and dialogue that the text lacks."""
+    payload = node.payload
+    more = [*payload.get("dialogue", []), *payload.get("objects", [])]
+    persons = [person.replace("_", " ") for person in payload.get("persons", []) if person != "wearer"]
+    return bag_of_text("\n".join([node.text, *(item for item in more if item not in node.text), *persons]))
+
+
+@lru_cache(maxsize=4096)
+def bag_of_text(text: str) -> Bag:
+    """The words of a text."""
+    low = [word.lower().replace("’", "'").removesuffix("'s") for word in _WORD.findall(text)]
+    lemmas = [lemma(word) for word in low]
+    pairs = frozenset(first + second for first, second in zip(low, lemmas[1:], strict=False))
+    return Bag(frozenset([*low, *lemmas]), pairs, frozenset(cjk_bigrams(text)))

@@ -1,0 +1,202 @@
+"""What commands print: one documented JSON object, or plain text for a person."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from amr.doctor import Finding
+from amr.memory import IngestReport, Shown, Status
+from amr.records import Answer, Evidence
+from amr.retrieve.json_out import answer_json, evidence_json, query_json
+from amr.retrieve.times import show_time
+
+__all__ = ["answer_json", "query_json"]
+
+Notice = Callable[[str], None]
+Progress = Callable[[str, int | None, int], None]
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[tuple[Notice, Progress]]:
+    """A progress bar with ETA and speed on stderr; silent when stderr is no terminal or with `quiet`.
+
+    The notice is one line that scripts may want too, so only `quiet` silences it.
+    """
+
+    def notice(text: str) -> None:
+        if not quiet:
+            print(text, file=sys.stderr)
+
+    if quiet or not sys.stderr.isatty():
+        yield notice, lambda name, total_ms, done_ms: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:.0f} s"),
+        TextColumn("{task.fields[speed]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, Any] = {}
+
+        def progress(name: str, total_ms: int | None, done_ms: int) -> None:
+            total = None if total_ms is None else total_ms / 1000
+            if name not in tasks:
+                tasks[name] = bar.add_task(name, total=total, speed="")
+            task = bar.tasks[bar.task_ids.index(tasks[name])]
+            speed = f"{done_ms / 1000 / task.elapsed:.1f} × real time" if task.elapsed else ""
+            bar.update(tasks[name], completed=done_ms / 1000, speed=speed)
+
+        yield notice, progress
+
+
+def ingest_json(report: IngestReport) -> dict[str, Any]:
+    """The `ingest` object: the sums over the command's sources, with one entry each when there are several."""
+    one = report.sources[0] if len(report.sources) == 1 else None
+    seconds = sum(s.video_seconds for s in report.sources)
+    return {
+        "source_id": one.source_id if one else None,
+        "source": one.source if one else None,
+        "clips": sum(s.clips for s in report.sources),
+        "clips_skipped": sum(s.clips_skipped for s in report.sources),
+        "clips_failed": sum(s.clips_failed for s in report.sources),
+        "nodes": sum(s.nodes for s in report.sources),
+        "edges": sum(s.edges for s in report.sources),
+        "video_seconds": round(seconds, 3),
+        "seconds": round(report.seconds, 3),
+        "realtime": round(seconds / report.seconds, 2) if report.seconds else None,
+        "cost_usd": sum(s.cost_usd for s in report.sources),
+        "models": report.models,
+        "warnings": [warning for s in report.sources for warning in s.warnings],
+        "sources": [{"source_id": s.source_id, "source": s.source, "clips": s.clips} for s in report.sources],
+    }
+
+
+def ingest_text(report: IngestReport) -> str:
+    """One line per source."""
+    lines = []
+    for s in report.sources:
+        parts = [f"{s.clips} clips", f"{s.nodes} nodes", f"{s.edges} edges"]
+        if s.clips_skipped:
+            parts.insert(1, f"{s.clips_skipped} were there already")
+        if s.clips_failed:
+            parts.insert(1, f"{s.clips_failed} failed")
+        if s.video_seconds and report.seconds:
+            parts.append(f"{s.video_seconds:.1f} s of video at {s.video_seconds / report.seconds:.1f} × real time")
+        lines.append(f"{s.source}: {', '.join(parts)}")
+    return "\n".join(lines)
+
+
+def answer_text(answer: Answer) -> str:
+    """The answer, then the evidence it rests on."""
+    cited = {node_id for claim in answer.claims for node_id in claim.evidence}
+    proof = [piece for piece in answer.evidence if piece.node.node_id in cited]
+    return "\n".join([answer.answer, *(_evidence_line(piece) for piece in (proof if answer.found else []))])
+
+
+def evidence_text(found: list[Evidence]) -> str:
+    """One line per piece of evidence."""
+    return "\n".join(_evidence_line(piece) for piece in found) or "Nothing was found."
+
+
+def _evidence_line(piece: Evidence) -> str:
+    frame = f"\n    {piece.frame}" if piece.frame else ""
+    return f"  [{piece.node.node_id}] {show_time(piece.node)}  {piece.source}  {piece.node.text}{frame}"
+
+
+def timeline_json(found: list[Evidence]) -> dict[str, Any]:
+    """The `timeline` object: the events in time order."""
+    return {"events": [evidence_json(piece) for piece in found]}
+
+
+def shown_json(shown: Shown) -> dict[str, Any]:
+    """The `show` object: a node as evidence, with its payload, hash, parent and standing edges."""
+    node = shown.evidence.node
+    edges = [{"edge_id": e.edge_id, "channel": e.channel, "from": e.src, "to": e.dst, **e.payload} for e in shown.edges]
+    return {
+        **evidence_json(shown.evidence),
+        "parent_id": node.parent_id,
+        "hash": node.hash,
+        "payload": node.payload,
+        "edges": edges,
+    }
+
+
+def shown_text(shown: Shown) -> str:
+    """A node for a person to read."""
+    node = shown.evidence.node
+    lines = [f"{node.kind} {node.node_id}  {show_time(node)}  {shown.evidence.source}", node.text]
+    lines += [f"{name}: {value}" for name, value in node.payload.items() if value not in ([], "", {})]
+    lines += [f"{e.channel}: {e.src} → {e.dst} {e.payload or ''}" for e in shown.edges]
+    if shown.evidence.frame:
+        lines.append(f"frame: {shown.evidence.frame}")
+    return "\n".join([*lines, f"hash: {node.hash}"])
+
+
+def status_json(state: Status) -> dict[str, Any]:
+    """The `status` object."""
+    sources = [
+        {
+            "source_id": s.source_id,
+            "source": s.name,
+            "scope": s.scope_id,
+            "kind": s.kind,
+            "uri": s.uri,
+            "seconds": None if s.duration_ms is None else s.duration_ms / 1000,
+            "complete": s.complete,
+            "clips": state.clips.get(s.source_id, {}).get("done", 0),
+            "clips_failed": state.clips.get(s.source_id, {}).get("failed", 0),
+        }
+        for s in state.sources
+    ]
+    return {
+        "memory": state.memory,
+        "root_hash": state.root_hash,
+        "commits": state.commits,
+        "sources": sources,
+        "nodes": state.nodes,
+        "edges": state.edges,
+        "embedder": state.embedder,
+        "bytes": state.bytes,
+        "cost_usd": state.cost_usd,
+    }
+
+
+def status_text(state: Status) -> str:
+    """The memory for a person to read."""
+    lines = [
+        f"memory     {state.memory}",
+        f"root hash  {state.root_hash}",
+        f"commits    {state.commits}",
+        f"nodes      {_counts(state.nodes)}",
+        f"edges      {_counts(state.edges)}",
+        f"embedder   {state.embedder}",
+        f"size       {state.bytes / 1e6:.1f} MB",
+    ]
+    for s in state.sources:
+        clips = _counts(state.clips.get(s.source_id, {}))
+        state_of = "complete" if s.complete else "not complete"
+        lines.append(f"source {s.source_id}   {s.name} ({s.kind}, {state_of}; clips: {clips})")
+    return "\n".join(lines)
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{number} {name}" for name, number in counts.items()) or "none"
+
+
+def doctor_json(findings: list[Finding]) -> dict[str, Any]:
+    """The `doctor` object."""
+    checks = [{"check": f.check, "ok": f.ok, "found": f.found} for f in findings]
+    return {"ok": all(f.ok for f in findings), "checks": checks}
+
+
+def doctor_text(findings: list[Finding]) -> str:
+    """One line per check."""
+    return "\n".join(f"{'ok     ' if f.ok else 'missing'}  {f.check}: {f.found}" for f in findings)

@@ -1,0 +1,289 @@
+"""Makes questions to a memory by template: about things that never occur in it, and about what its captions say.
+
+    python scripts/make_questions.py --memory DIR --part check --seed 7 > questions.jsonl
+
+Each line is {"question", "answerable", "kind", "node"}: `node` is the event that a question was made from, or
+null. The parts `development` and `check` share no word, and ask with different templates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+from amr.memory import Filters, Memory
+from amr.perceive.lemmas import lemma, verb_forms, verbs, word_list
+from amr.records import Node
+from amr.retrieve.calibration import calibration
+
+WORDS = Path(__file__).with_name("question_words.toml")
+PARTS = ("development", "check")
+
+
+@dataclass(frozen=True)
+class Made:
+    """A question with whether the memory holds its answer, the kind of template, and the event it comes from."""
+
+    question: str
+    answerable: bool
+    kind: str
+    node: int | None = None
+
+
+# --- what the memory knows --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Known:
+    """The words of a memory, its events, who speaks in it and the things that are acted on."""
+
+    words: frozenset[str]
+    text: str
+    nodes: list[Node]
+    speakers: list[str]
+    things: list[str]
+
+
+def known_of(directory: Path, filters: Filters | None = None) -> Known:
+    """Reads what the questions need from a memory."""
+    nodes = [evidence.node for evidence in Memory(directory).timeline(filters or Filters())]
+    text = "\n".join(" ".join(re.findall(r"\w+", node.text.lower())) for node in nodes)
+    words = frozenset(text.split())
+    speakers = [m[1] for node in nodes if (m := _SPEECH.match(node.text)) and _NAME.fullmatch(m[1])]
+    things = [m["thing"] for node in nodes if (m := _DONE.match(node.text))]
+    lemmas = frozenset(lemma(word) for word in words)
+    return Known(words | lemmas, text, nodes, sorted(set(speakers)), sorted(set(things)))
+
+
+def is_absent(known: Known, phrase: str) -> bool:
+    """Whether the memory has neither the words of a phrase (one missing is enough) nor other words for them."""
+    words = phrase.lower().replace("-", " ").split()
+    joined = "".join(words)
+    if joined in known.words:
+        return False
+    return any(not ({word, lemma(word), *calibration().synonyms.get(lemma(word), ())} & known.words) for word in words)
+
+
+# --- things that never occur --------------------------------------------------------------------------------
+
+_ABSENT: dict[str, dict[str, list[str]]] = {
+    "development": {
+        "thing": ["Where did I put the {x}?", "Where is my {x}?", "When did I use the {x}?", "Who had the {x}?", "What did I do with the {x}?"],
+        "topic": ["Who talked about the {x}?", "What was said about the {x}?"],
+        "place": ["When did we go to the {x}?", "Who was at the {x}?"],
+        "person": ["What did {n} say?", "Where is {n}?", "When did I talk to {n}?"],
+        "person_thing": ["What did {n} say about the {x}?", "Did {n} mention the {x}?"],
+        "like": ["Where is the {a} {x}?", "Where did I leave my {a} {x}?"],
+        "part": ["Where did I put the {x} {t}?"],
+        "known_person": ["What did {k} say about the {x}?", "When did {k} buy the {x}?"],
+        "known_thing": ["Did {n} take the {t}?", "When did I give the {t} to {n}?"],
+        "verb": ["When did I {v} the {t}?"],
+    },
+    "check": {
+        "thing": ["Where did I leave the {x}?", "Where's the {x}?", "When did I pick up the {x}?", "Who gave me the {x}?", "Have you seen my {x}?", "When did I feed the {x}?"],
+        "topic": ["Who mentioned the {x}?", "What did they say about the {x}?"],
+        "place": ["What did I buy at the {x}?", "When did I visit the {x}?"],
+        "person": ["What did {n} tell me?", "Who was talking to {n}?", "When did {n} arrive?"],
+        "person_thing": ["What did {n} say about the {x}?", "When did {n} show me the {x}?"],
+        "like": ["Where is the {a} {x}?", "When did I wash the {a} {x}?"],
+        "part": ["Where is my {x} {t}?"],
+        "known_person": ["What did {k} ask about the {x}?", "Where did {k} put the {x}?"],
+        "known_thing": ["What did {n} do with the {t}?", "Who handed the {t} to {n}?"],
+        "verb": ["When did I {v} the {t}?", "Who was {v}ing the {t}?"],
+    },
+}  # fmt: skip
+_SHARES = {
+    "thing": 10, "topic": 2, "place": 2, "person": 2, "person_thing": 2, "like": 3, "part": 1, "known_person": 3,
+    "known_thing": 2, "verb": 1,
+}  # fmt: skip
+_PRESENT_LIKE = "black white red blue green yellow small big old plastic"
+
+
+def absent_questions(known: Known, part: str, rng: random.Random) -> Iterator[Made]:
+    """Endless questions about things that never occur."""
+    data = tomllib.loads(WORDS.read_text(encoding="utf-8"))
+
+    def pool(*names: str) -> list[str]:
+        words = [word for name in names for word in data[name].split()]
+        mine = [word.replace("-", " ") for word in words if zlib.crc32(word.encode()) % 2 == PARTS.index(part)]
+        return sorted({word for word in mine if is_absent(known, word)})
+
+    things, topics, places = pool("things", "compounds"), pool("topics", "things"), pool("places")
+    names, doing = pool("names"), pool("verbs")
+    kinds = [kind for kind, share in _SHARES.items() for _ in range(share)]
+    while True:
+        kind = rng.choice(kinds)
+        if (kind == "known_person" and not known.speakers) or (
+            kind in ("part", "known_thing", "verb") and not known.things
+        ):
+            continue
+        thing = rng.choice({"topic": topics, "place": places}.get(kind, things))
+        like = rng.choice(_PRESENT_LIKE.split())
+        filled = rng.choice(_ABSENT[part][kind]).format(
+            x=thing,
+            n=rng.choice(names),
+            a=like,
+            t=rng.choice(known.things or ["thing"]),
+            k=rng.choice(known.speakers or ["I"]),
+            v=rng.choice(doing),
+        )
+        yield Made(filled, False, kind)
+
+
+# --- what the captions say ------------------------------------------------------------------------------------
+
+_NAME = re.compile(r"[A-Z][a-z]+")
+_SPEECH = re.compile(r'([^":]+?) says: "(.+)"$')
+_ARTICLE = r"(?:the|my|a|an|his|her|this|that)"
+_THING = r"(?P<thing>[a-z]+(?: [a-z]+)??)"
+_ENDS = r"(?=[.,]|$| (?:on|in|into|onto|at|to|from|with|under|next|near|by|and|over|for|beside|against|behind|back|down|up|off|out|again)\b)"
+_DONE = re.compile(
+    rf"(?P<who>I|[A-Z][a-z]+) (?P<verb>[a-z]+) (?:(?P<particle>up|down|out|off|away) )?{_ARTICLE} {_THING}{_ENDS}"
+)
+_PUT = re.compile(
+    rf"(?:I )?(?:[Pp]ut|[Pp]laced|[Ss]et|[Ll]eft|[Hh]ung|[Dd]ropped|[Tt]hrew) (?:down )?{_ARTICLE} {_THING}"
+    r" (?:back )?(?:down )?(?:on|in|into|onto|at|under|next to|beside|by|against|behind)\b"
+)
+_VAGUE = frozenset(
+    "thing things one other item object place side way time hand hands left right front back it left others rest bit lot".split()
+)
+
+_ANSWERABLE: dict[str, dict[str, list[str]]] = {
+    "development": {
+        "where": ["Where did I put the {x}?", "Where's my {x}?"],
+        "when": ["When did I {v} the {x}?", "What time did I {v} the {x}?"],
+        "who": ["Who {past} the {x}?"],
+        "when_other": ["When did {n} {v} the {x}?"],
+        "said": ["What did {n} say about the {x}?"],
+        "mentioned": ["Who said something about the {x}?"],
+        "read": ["Where did I see the words {x}?"],
+    },
+    "check": {
+        "where": ["Where did I leave the {x}?", "Where is the {x}?", "Where did I put my {x}?", "Seen the {x}?"],
+        "when": ["When did I {v} the {x}?", "At what time did I {v} my {x}?"],
+        "who": ["Who {past} the {x}?", "Who was it that {past} the {x}?"],
+        "when_other": ["When did {n} {v} the {x}?", "What time did {n} {v} the {x}?"],
+        "said": ["What did {n} say about {x}?", "What did {n} mention about the {x}?"],
+        "mentioned": ["Who mentioned the {x}?", "Who talked about the {x}?"],
+        "read": ["When did I see a sign that says {x}?", "What does the sign with {x} say?"],
+    },
+}  # fmt: skip
+
+
+def answerable_questions(known: Known, part: str, rng: random.Random) -> Iterator[Made]:
+    """Questions whose answer a caption gives, in random order of the captions; each question once."""
+    other: dict[str, str] = tomllib.loads(WORDS.read_text(encoding="utf-8"))["other"]
+    templates = _ANSWERABLE[part]
+    seen: set[str] = set()
+    nodes = list(known.nodes)
+    rng.shuffle(nodes)
+    for node in nodes:
+        made = [found for maker in _MAKERS if (found := maker(node, templates, rng)) is not None]
+        if not made:
+            continue
+        kind, question = rng.choice(made)
+        if rng.random() < 0.2:
+            question = re.sub(r"[a-z]+", lambda word: other.get(word[0], word[0]), question)
+        if question not in seen:
+            seen.add(question)
+            yield Made(question, True, kind, node.node_id)
+
+
+Maker = Callable[[Node, dict[str, list[str]], random.Random], "tuple[str, str] | None"]
+
+
+def _where(node: Node, templates: dict[str, list[str]], rng: random.Random) -> tuple[str, str] | None:
+    found = _PUT.match(node.text)
+    if found is None or not _is_thing(found["thing"]):
+        return None
+    return "where", rng.choice(templates["where"]).format(x=found["thing"])
+
+
+def _done(node: Node, templates: dict[str, list[str]], rng: random.Random) -> tuple[str, str] | None:
+    found = _DONE.match(node.text)
+    if found is None or not _is_thing(found["thing"]) or found["verb"] in ("was", "is", "had", "have", "has", "were"):
+        return None
+    base = next((base for base, tags in verb_forms(found["verb"]) if "p" in tags or "b" in tags), None)
+    if base is None:
+        return None
+    particle = f" {found['particle']}" if found["particle"] else ""
+    if found["who"] == "I":
+        return "when", rng.choice(templates["when"]).format(v=base + particle, x=found["thing"])
+    kind = rng.choice(["who", "when_other"])
+    words = {"v": base + particle, "past": found["verb"] + particle, "x": found["thing"], "n": found["who"]}
+    return kind, rng.choice(templates[kind]).format(**words)
+
+
+def _said(node: Node, templates: dict[str, list[str]], rng: random.Random) -> tuple[str, str] | None:
+    found = _SPEECH.match(node.text)
+    if found is None or not found[2].isascii():
+        return None
+    words = re.findall(r"(?:the|a|an|my|your|this|that|of) ([a-z]{4,})(?=[.,?!]|$)", found[2])
+    words = [word for word in words if _is_thing(word)]
+    if not words:
+        return None
+    kind = rng.choice(["said", "mentioned"]) if _NAME.fullmatch(found[1]) else "mentioned"
+    return kind, rng.choice(templates[kind]).format(n=found[1], x=rng.choice(words))
+
+
+def _read(node: Node, templates: dict[str, list[str]], rng: random.Random) -> tuple[str, str] | None:
+    if node.payload.get("modality") != "read":
+        return None
+    found = re.search(r'"([^"]+)"', node.text)
+    words = re.findall(r"[A-Za-z]{3,}", found[1]) if found else []
+    return ("read", rng.choice(templates["read"]).format(x=" ".join(words[:3]))) if words else None
+
+
+_MAKERS: tuple[Maker, ...] = (_where, _done, _said, _read)
+
+
+def _is_thing(phrase: str) -> bool:
+    """Whether a phrase is a thing one may ask for: one or two words that are no grammar and no verb."""
+    stop = word_list("stopwords") | word_list("adverbs") | word_list("determiners") | _VAGUE
+    words = phrase.split()
+    if any(word in stop or len(word) < 3 for word in words):
+        return False
+    last = words[-1]
+    return not (verb_forms(last) and last not in verbs().often_nouns) and not (
+        len(words) > 1 and last.endswith(("ly", "ed"))
+    )
+
+
+def make(known: Known, part: str, seed: int, absent: int, answerable: int) -> list[Made]:
+    """So many questions of both sorts; fewer answerable ones where the captions give no more."""
+    rng = random.Random(f"{part}-{seed}")
+    found: dict[str, Made] = {}
+    for made in absent_questions(known, part, rng):
+        if len(found) == absent:
+            break
+        found.setdefault(made.question, made)
+    taken = [made for _, made in zip(range(answerable), answerable_questions(known, part, rng), strict=False)]
+    return [*found.values(), *taken]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--memory", type=Path, required=True)
+    parser.add_argument("--part", choices=PARTS, default="check")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--absent", type=int, default=200)
+    parser.add_argument("--answerable", type=int, default=150)
+    chosen = parser.parse_args()
+    for made in make(known_of(chosen.memory), chosen.part, chosen.seed, chosen.absent, chosen.answerable):
+        print(json.dumps(asdict(made), ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()
