@@ -135,9 +135,9 @@ def query(
     from amr.show import evidence_text, query_json
 
     filters = _filters(scope, source, as_of, known_at, after, before)
-    found = _memory(memory).query(_question(question), _settings(config), filters, k)
-    _print(json_output, lambda: query_json(question, as_of, found), lambda: evidence_text(found))
-    if not found:
+    answer = _memory(memory).query(_question(question), _settings(config), filters, k)
+    _print(json_output, lambda: query_json(answer), lambda: evidence_text(answer.evidence))
+    if not answer.found:
         raise typer.Exit(1)
 
 

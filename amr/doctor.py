@@ -34,7 +34,7 @@ def fetch_weights(what: str, settings: Settings) -> str:
 
     if what != "speech":
         raise UsageError(f"There is nothing called {what} to fetch; try --fetch speech.")
-    return fetch_speech(settings.speech.model)
+    return f"The speech model is in {fetch_speech(settings.speech.model)}."
 
 
 def _ffmpeg() -> Finding:
@@ -56,7 +56,7 @@ def _faiss() -> Finding:
 def _embedder() -> Finding:
     from amr.models.embedding import DIMENSIONS, EMBEDDER_NAME, embed
 
-    return Finding("embedder", embed(["a phone on a table"]).any(), f"{EMBEDDER_NAME}, {DIMENSIONS} dimensions")
+    return Finding("embedder", bool(embed(["a phone on a table"]).any()), f"{EMBEDDER_NAME}, {DIMENSIONS} dimensions")
 
 
 def _text_in_view() -> Finding:
@@ -67,7 +67,11 @@ def _text_in_view() -> Finding:
 def _speech(settings: Settings) -> Finding:
     from amr.perceive.speech import speech_status
 
-    return Finding("speech", True, speech_status(settings))
+    status = speech_status(settings.speech)
+    if status["weights"]:
+        return Finding("speech", True, f"whisper {status['model']} in {status['weights']}")
+    less = "pocketsphinx (rough)" if status["pocketsphinx"] else "heard, but not turned into words"
+    return Finding("speech", True, f"{less}; better: amr doctor --fetch speech")
 
 
 def _memory(directory: Path) -> Finding:

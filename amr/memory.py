@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -125,18 +126,35 @@ class Memory:
         report.seconds = time.monotonic() - started
         return report
 
-    def query(self, question: str, settings: Settings, filters: Filters = Filters(), k: int = 10) -> list[Evidence]:
-        """The `k` pieces of evidence that bear most on a question, best first."""
+    def query(self, question: str, settings: Settings, filters: Filters = Filters(), k: int = 10) -> Answer:
+        """The `k` pieces of evidence that bear most on a question, best first, as an answer without words."""
         from amr.retrieve.query import query
+        from amr.retrieve.question import read_question
 
+        started = time.monotonic()
+        _prepare(question)
         with database.reading(self.directory, filters.scope) as snapshot:
-            return query(snapshot, self.directory, question, _view(snapshot, filters), settings, k)
+            evidence = query(snapshot, self.directory, question, _view(snapshot, filters), settings, k)
+            persons = frozenset(snapshot.handles(filters.scope, "person"))
+        return Answer(
+            question=question,
+            answer="",
+            found=bool(evidence),
+            confidence=max((piece.relevance for piece in evidence), default=0.0),
+            question_type=read_question(question, persons).question_type,
+            as_of=filters.as_of,
+            state=None,
+            claims=[],
+            evidence=evidence,
+            seconds=time.monotonic() - started,
+        )
 
     def ask(self, question: str, settings: Settings, filters: Filters = Filters(), k: int = 10) -> Answer:
         """Answers a question from the memory's evidence alone, or says that it is not there."""
         from amr.retrieve.ask import ask
 
         started = time.monotonic()
+        _prepare(question)
         with database.reading(self.directory, filters.scope) as snapshot:
             answer = ask(snapshot, self.directory, question, _view(snapshot, filters), settings, k)
         answer.as_of = filters.as_of
@@ -186,9 +204,30 @@ class Memory:
                 nodes=nodes,
                 edges=edges,
                 embedder=snapshot.meta("embedder") or "",
-                bytes=sum(file.stat().st_size for file in self.directory.rglob("*") if file.is_file()),
+                bytes=_bytes_in(self.directory),
                 cost_usd=snapshot.cost(),
             )
+
+
+def _bytes_in(directory: Path) -> int:
+    """The size of all files; those that a writer removes meanwhile do not count."""
+    total = 0
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += (Path(folder) / name).stat().st_size
+    return total
+
+
+def _prepare(question: str) -> None:
+    """Loads what any question needs before the memory is open, so that no writer waits for it."""
+    import pyarrow.compute  # noqa: F401, used by the store's search
+
+    from amr.models.embedding import embed
+    from amr.retrieve.question import read_question
+
+    embed([question])
+    read_question(question, frozenset())
 
 
 def _when(node: Node) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """Writes one day of the EgoLife captions and transcript as an .srt file: its zero is midnight.
 
-    python scripts/egolife_captions.py A1_JAKE_sync_clips.jsonl.gz DAY1 day1.srt
+python scripts/egolife_captions.py A1_JAKE_sync_clips.jsonl.gz DAY1 day1.srt
 """
 
 from __future__ import annotations

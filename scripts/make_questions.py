@@ -25,6 +25,7 @@ else:
 
 from amr.memory import Filters, Memory
 from amr.perceive.lemmas import lemma, verb_forms, verbs, word_list
+from amr.perceive.names import may_open_as_name
 from amr.records import Node
 from amr.retrieve.calibration import calibration
 
@@ -47,24 +48,46 @@ class Made:
 
 @dataclass(frozen=True)
 class Known:
-    """The words of a memory, its events, who speaks in it and the things that are acted on."""
+    """The words of a memory, its events, who speaks in it, about what, and what is done with which things."""
 
     words: frozenset[str]
-    text: str
     nodes: list[Node]
     speakers: list[str]
     things: list[str]
+    verbs: list[str]
+    topics: list[str]
+    lemmas: list[frozenset[str]]
+
+    def has_together(self, verb: str, thing: str) -> bool:
+        """Whether the verb, or one much like it, and the thing come within three events of each other."""
+        doing = {lemma(verb), *calibration().synonyms.get(lemma(verb), ())}
+        alike = {lemma(thing), *calibration().synonyms.get(lemma(thing), ())}
+        done = [bool(doing & words) for words in self.lemmas]
+        return any(alike & words and any(done[max(0, i - 3) : i + 4]) for i, words in enumerate(self.lemmas))
+
+    def has_said(self, speaker: str, topic: str) -> bool:
+        """Whether the words about a topic are the speaker's, or stand near what the speaker says."""
+        alike = {lemma(topic), *calibration().synonyms.get(lemma(topic), ())}
+        own = [node.text.startswith(speaker) or speaker in node.text for node in self.nodes]
+        return any(alike & words and any(own[max(0, i - 1) : i + 2]) for i, words in enumerate(self.lemmas))
 
 
 def known_of(directory: Path, filters: Filters | None = None) -> Known:
     """Reads what the questions need from a memory."""
     nodes = [evidence.node for evidence in Memory(directory).timeline(filters or Filters())]
-    text = "\n".join(" ".join(re.findall(r"\w+", node.text.lower())) for node in nodes)
-    words = frozenset(text.split())
-    speakers = [m[1] for node in nodes if (m := _SPEECH.match(node.text)) and _NAME.fullmatch(m[1])]
-    things = [m["thing"] for node in nodes if (m := _DONE.match(node.text))]
-    lemmas = frozenset(lemma(word) for word in words)
-    return Known(words | lemmas, text, nodes, sorted(set(speakers)), sorted(set(things)))
+    surface = [frozenset(re.findall(r"\w+", node.text.lower())) for node in nodes]
+    lemmas = [frozenset(map(lemma, words)) for words in surface]
+    speech = [found for node in nodes if (found := _SPEECH.match(node.text)) and _is_named(found[1])]
+    done = [found for node in nodes if (found := _DONE.match(node.text)) and _is_thing(found["thing"])]
+    return Known(
+        words=frozenset().union(*surface, *lemmas),
+        nodes=nodes,
+        speakers=sorted({found[1] for found in speech}),
+        things=sorted({found["thing"] for found in done}),
+        verbs=sorted({base for found in done if (base := _base(found["verb"])) is not None}),
+        topics=sorted({word for found in speech for word in _topics(found[2])}),
+        lemmas=lemmas,
+    )
 
 
 def is_absent(known: Known, phrase: str) -> bool:
@@ -80,7 +103,13 @@ def is_absent(known: Known, phrase: str) -> bool:
 
 _ABSENT: dict[str, dict[str, list[str]]] = {
     "development": {
-        "thing": ["Where did I put the {x}?", "Where is my {x}?", "When did I use the {x}?", "Who had the {x}?", "What did I do with the {x}?"],
+        "thing": [
+            "Where did I put the {x}?",
+            "Where is my {x}?",
+            "When did I use the {x}?",
+            "Who had the {x}?",
+            "What did I do with the {x}?",
+        ],
         "topic": ["Who talked about the {x}?", "What was said about the {x}?"],
         "place": ["When did we go to the {x}?", "Who was at the {x}?"],
         "person": ["What did {n} say?", "Where is {n}?", "When did I talk to {n}?"],
@@ -90,9 +119,19 @@ _ABSENT: dict[str, dict[str, list[str]]] = {
         "known_person": ["What did {k} say about the {x}?", "When did {k} buy the {x}?"],
         "known_thing": ["Did {n} take the {t}?", "When did I give the {t} to {n}?"],
         "verb": ["When did I {v} the {t}?"],
+        "never_done": ["When did I {d} the {t}?", "What time did I {d} the {t}?"],
+        "never_said": ["What did {k} say about the {s}?"],
+        "two": ["When did I put the {x} on the {t}?", "Where did I put the {t} and the {x}?"],
     },
     "check": {
-        "thing": ["Where did I leave the {x}?", "Where's the {x}?", "When did I pick up the {x}?", "Who gave me the {x}?", "Have you seen my {x}?", "When did I feed the {x}?"],
+        "thing": [
+            "Where did I leave the {x}?",
+            "Where's the {x}?",
+            "When did I pick up the {x}?",
+            "Who gave me the {x}?",
+            "Have you seen my {x}?",
+            "When did I feed the {x}?",
+        ],
         "topic": ["Who mentioned the {x}?", "What did they say about the {x}?"],
         "place": ["What did I buy at the {x}?", "When did I visit the {x}?"],
         "person": ["What did {n} tell me?", "Who was talking to {n}?", "When did {n} arrive?"],
@@ -101,14 +140,19 @@ _ABSENT: dict[str, dict[str, list[str]]] = {
         "part": ["Where is my {x} {t}?"],
         "known_person": ["What did {k} ask about the {x}?", "Where did {k} put the {x}?"],
         "known_thing": ["What did {n} do with the {t}?", "Who handed the {t} to {n}?"],
-        "verb": ["When did I {v} the {t}?", "Who was {v}ing the {t}?"],
+        "verb": ["When did I {v} the {t}?", "Who did {v} the {t}?"],
+        "never_done": ["When did I {d} the {t}?", "At what time did I {d} my {t}?"],
+        "never_said": ["What did {k} say about {s}?", "What did {k} mention about the {s}?"],
+        "two": ["Did I put the {t} next to the {x}?", "When did I carry the {x} with the {t}?"],
     },
 }  # fmt: skip
 _SHARES = {
     "thing": 10, "topic": 2, "place": 2, "person": 2, "person_thing": 2, "like": 3, "part": 1, "known_person": 3,
-    "known_thing": 2, "verb": 1,
+    "known_thing": 2, "verb": 2, "never_done": 2, "never_said": 2, "two": 2,
 }  # fmt: skip
-_PRESENT_LIKE = "black white red blue green yellow small big old plastic"
+_NEEDS = {"known_person": "speakers", "part": "things", "known_thing": "things", "verb": "things", "two": "things",
+          "never_done": "verbs", "never_said": "topics"}  # fmt: skip
+_PRESENT_LIKE = ("black", "white", "red", "blue", "green", "yellow", "small", "big", "old", "plastic")
 
 
 def absent_questions(known: Known, part: str, rng: random.Random) -> Iterator[Made]:
@@ -125,21 +169,23 @@ def absent_questions(known: Known, part: str, rng: random.Random) -> Iterator[Ma
     kinds = [kind for kind, share in _SHARES.items() for _ in range(share)]
     while True:
         kind = rng.choice(kinds)
-        if (kind == "known_person" and not known.speakers) or (
-            kind in ("part", "known_thing", "verb") and not known.things
-        ):
+        if _NEEDS.get(kind, "") and not getattr(known, _NEEDS[kind]):
             continue
-        thing = rng.choice({"topic": topics, "place": places}.get(kind, things))
-        like = rng.choice(_PRESENT_LIKE.split())
-        filled = rng.choice(_ABSENT[part][kind]).format(
-            x=thing,
-            n=rng.choice(names),
-            a=like,
-            t=rng.choice(known.things or ["thing"]),
-            k=rng.choice(known.speakers or ["I"]),
-            v=rng.choice(doing),
-        )
-        yield Made(filled, False, kind)
+        words = {
+            "x": rng.choice({"topic": topics, "place": places}.get(kind, things)),
+            "n": rng.choice(names),
+            "a": rng.choice(_PRESENT_LIKE),
+            "t": rng.choice(known.things or ["thing"]),
+            "k": rng.choice(known.speakers or ["I"]),
+            "v": rng.choice(doing),
+            "d": rng.choice(known.verbs or ["do"]),
+            "s": rng.choice(known.topics or ["thing"]),
+        }
+        if kind == "never_done" and known.has_together(words["d"], words["t"].split()[-1]):
+            continue
+        if kind == "never_said" and known.has_said(words["k"], words["s"]):
+            continue
+        yield Made(rng.choice(_ABSENT[part][kind]).format(**words), False, kind)
 
 
 # --- what the captions say ------------------------------------------------------------------------------------
@@ -148,17 +194,18 @@ _NAME = re.compile(r"[A-Z][a-z]+")
 _SPEECH = re.compile(r'([^":]+?) says: "(.+)"$')
 _ARTICLE = r"(?:the|my|a|an|his|her|this|that)"
 _THING = r"(?P<thing>[a-z]+(?: [a-z]+)??)"
+_VAGUE_THINGS = "thing things item object place side way time look others rest bit start haha hahaha head hahahaha"
 _ENDS = r"(?=[.,]|$| (?:on|in|into|onto|at|to|from|with|under|next|near|by|and|over|for|beside|against|behind|back|down|up|off|out|again)\b)"
 _DONE = re.compile(
     rf"(?P<who>I|[A-Z][a-z]+) (?P<verb>[a-z]+) (?:(?P<particle>up|down|out|off|away) )?{_ARTICLE} {_THING}{_ENDS}"
 )
+_AT = re.compile(r".*? (?P<prep>on|in|into|onto|from|under|to|with) (?:the|my) (?P<place>[a-z]+(?: [a-z]+)?)[.,]?$")
 _PUT = re.compile(
     rf"(?:I )?(?:[Pp]ut|[Pp]laced|[Ss]et|[Ll]eft|[Hh]ung|[Dd]ropped|[Tt]hrew) (?:down )?{_ARTICLE} {_THING}"
     r" (?:back )?(?:down )?(?:on|in|into|onto|at|under|next to|beside|by|against|behind)\b"
 )
-_VAGUE = frozenset(
-    "thing things one other item object place side way time hand hands left right front back it left others rest bit lot".split()
-)
+_VAGUE = word_list("interjections") | word_list("adverbs") | word_list("directions") | word_list("determiners")
+_VAGUE |= word_list("stopwords") | word_list("particles") | frozenset(_VAGUE_THINGS.split())
 
 _ANSWERABLE: dict[str, dict[str, list[str]]] = {
     "development": {
@@ -169,6 +216,8 @@ _ANSWERABLE: dict[str, dict[str, list[str]]] = {
         "said": ["What did {n} say about the {x}?"],
         "mentioned": ["Who said something about the {x}?"],
         "read": ["Where did I see the words {x}?"],
+        "when_place": ["When did I {v} the {x} {p} the {y}?"],
+        "after": ["What did I do after I {past} the {x}?"],
     },
     "check": {
         "where": ["Where did I leave the {x}?", "Where is the {x}?", "Where did I put my {x}?", "Seen the {x}?"],
@@ -178,27 +227,34 @@ _ANSWERABLE: dict[str, dict[str, list[str]]] = {
         "said": ["What did {n} say about {x}?", "What did {n} mention about the {x}?"],
         "mentioned": ["Who mentioned the {x}?", "Who talked about the {x}?"],
         "read": ["When did I see a sign that says {x}?", "What does the sign with {x} say?"],
+        "when_place": ["What time did I {v} the {x} {p} the {y}?", "When was it that I {past} the {x} {p} the {y}?"],
+        "after": ["What happened right after I {past} the {x}?"],
     },
 }  # fmt: skip
 
 
 def answerable_questions(known: Known, part: str, rng: random.Random) -> Iterator[Made]:
-    """Questions whose answer a caption gives, in random order of the captions; each question once."""
+    """Questions whose answer a caption gives, the kinds in turn, captions in random order; each question once."""
     other: dict[str, str] = tomllib.loads(WORDS.read_text(encoding="utf-8"))["other"]
-    templates = _ANSWERABLE[part]
-    seen: set[str] = set()
     nodes = list(known.nodes)
     rng.shuffle(nodes)
+    kinds: dict[str, list[Made]] = {kind: [] for kind in _ANSWERABLE[part]}
+    seen: set[str] = set()
     for node in nodes:
-        made = [found for maker in _MAKERS if (found := maker(node, templates, rng)) is not None]
-        if not made:
-            continue
-        kind, question = rng.choice(made)
-        if rng.random() < 0.2:
-            question = re.sub(r"[a-z]+", lambda word: other.get(word[0], word[0]), question)
-        if question not in seen:
-            seen.add(question)
-            yield Made(question, True, kind, node.node_id)
+        for maker in _MAKERS:
+            made = maker(node, _ANSWERABLE[part], rng)
+            if made is None:
+                continue
+            kind, question = made
+            if rng.random() < 0.2:
+                question = re.sub(r"[a-z]+", lambda word: other.get(word[0], word[0]), question)
+            if question not in seen:
+                seen.add(question)
+                kinds[kind].append(Made(question, True, kind, node.node_id))
+    while any(kinds.values()):
+        for made_of_kind in kinds.values():
+            if made_of_kind:
+                yield made_of_kind.pop()
 
 
 Maker = Callable[[Node, dict[str, list[str]], random.Random], "tuple[str, str] | None"]
@@ -213,16 +269,21 @@ def _where(node: Node, templates: dict[str, list[str]], rng: random.Random) -> t
 
 def _done(node: Node, templates: dict[str, list[str]], rng: random.Random) -> tuple[str, str] | None:
     found = _DONE.match(node.text)
-    if found is None or not _is_thing(found["thing"]) or found["verb"] in ("was", "is", "had", "have", "has", "were"):
+    if found is None or not _is_thing(found["thing"]) or not (found["who"] == "I" or may_open_as_name(found["who"])):
         return None
-    base = next((base for base, tags in verb_forms(found["verb"]) if "p" in tags or "b" in tags), None)
+    base = _base(found["verb"])
     if base is None:
         return None
     particle = f" {found['particle']}" if found["particle"] else ""
+    words = {"v": base + particle, "past": found["verb"] + particle, "x": found["thing"], "n": found["who"]}
+    at = _AT.match(node.text)
+    if found["who"] == "I" and at is not None and _is_thing(at["place"]) and rng.random() < 0.7:
+        return "when_place", rng.choice(templates["when_place"]).format(**words, p=at["prep"], y=at["place"])
+    if found["who"] == "I" and rng.random() < 0.2:
+        return "after", rng.choice(templates["after"]).format(**words)
     if found["who"] == "I":
         return "when", rng.choice(templates["when"]).format(v=base + particle, x=found["thing"])
     kind = rng.choice(["who", "when_other"])
-    words = {"v": base + particle, "past": found["verb"] + particle, "x": found["thing"], "n": found["who"]}
     return kind, rng.choice(templates[kind]).format(**words)
 
 
@@ -230,12 +291,22 @@ def _said(node: Node, templates: dict[str, list[str]], rng: random.Random) -> tu
     found = _SPEECH.match(node.text)
     if found is None or not found[2].isascii():
         return None
-    words = re.findall(r"(?:the|a|an|my|your|this|that|of) ([a-z]{4,})(?=[.,?!]|$)", found[2])
-    words = [word for word in words if _is_thing(word)]
+    words = _topics(found[2])
     if not words:
         return None
-    kind = rng.choice(["said", "mentioned"]) if _NAME.fullmatch(found[1]) else "mentioned"
+    kind = rng.choice(["said", "mentioned"]) if _is_named(found[1]) else "mentioned"
     return kind, rng.choice(templates[kind]).format(n=found[1], x=rng.choice(words))
+
+
+def _base(verb: str) -> str | None:
+    """The base of a verb in the past or the present; none for one that says little."""
+    base = next((base for base, tags in verb_forms(verb) if "p" in tags or "b" in tags), None)
+    return None if base in ("be", "have", "do", "start", "continue", "keep", "finish", "begin") else base
+
+
+def _topics(words: str) -> list[str]:
+    found = re.findall(r"(?:the|a|an|my|your|this|that|of) ([a-z]{4,})(?=[.,?!]|$)", words)
+    return [word for word in found if _is_thing(word)]
 
 
 def _read(node: Node, templates: dict[str, list[str]], rng: random.Random) -> tuple[str, str] | None:
@@ -247,6 +318,10 @@ def _read(node: Node, templates: dict[str, list[str]], rng: random.Random) -> tu
 
 
 _MAKERS: tuple[Maker, ...] = (_where, _done, _said, _read)
+
+
+def _is_named(speaker: str) -> bool:
+    return _NAME.fullmatch(speaker) is not None and speaker not in ("Someone", "Other", "Others", "Unknown", "Voice")
 
 
 def _is_thing(phrase: str) -> bool:

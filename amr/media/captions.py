@@ -148,23 +148,28 @@ def _blocks(lines: list[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _read_block(path: Path, first: int, block: list[str], cues: list[tuple[int, int, str]]) -> None:
-    """Adds the cues of a block; a block without a time continues the cue before it, whose text has a gap."""
+    """Adds the cues of a block. Text before its first time belongs to the cue before, whose text has a gap."""
     starts = [place for place, line in enumerate(block) if "-->" in line]
-    if not starts:
-        if not cues or block[0].strip().isdigit():
-            raise BadInput(
-                f"{path}, line {first + (len(block) > 1)}: a time such as 00:00:01,000 --> 00:00:02,000 "
-                f"was expected here, not {block[min(1, len(block) - 1)][:40]!r}."
-            )
+    if not starts and (not cues or block[0].strip().isdigit()):
+        place = min(1, len(block) - 1)
+        raise BadInput(
+            f"{path}, line {first + place}: a time such as 00:00:01,000 --> 00:00:02,000 was expected here, "
+            f"not {block[place][:40]!r}."
+        )
+    last = _before_label(path, block, starts[0]) if starts else len(block)
+    if last and cues:
         start, end, text = cues[-1]
-        cues[-1] = (start, end, "\n".join([text, *block]))
-        return
-    for place, following in zip(starts, [*starts[1:], len(block)], strict=True):
+        cues[-1] = (start, end, "\n".join([text, *block[:last]]))
+    for place, following in zip(starts, [*starts[1:], len(block)], strict=False):
         start, end = _timing(path, first + place, block[place])
-        last = following
-        if following < len(block) and following - 1 > place and block[following - 1].strip().isdigit():
-            last = following - 1
+        last = _before_label(path, block, following) if following < len(block) else following
         cues.append((start, end, "\n".join(block[place + 1 : last])))
+
+
+def _before_label(path: Path, block: list[str], timing: int) -> int:
+    """Where the text before a time ends: before the cue's number, or any label in WebVTT."""
+    labelled = timing > 0 and (block[timing - 1].strip().isdigit() or (timing == 1 and path.suffix.lower() == ".vtt"))
+    return timing - 1 if labelled else timing
 
 
 def _timing(path: Path, number: int, line: str) -> tuple[int, int]:

@@ -92,12 +92,18 @@ def numbered(
 
 
 def folder_clips(
-    listed: Iterable[tuple[int, Listed]], settings: Settings, done: Set[int], origin_wall_ms: int | None
+    listed: Iterable[tuple[int, Listed]],
+    settings: Settings,
+    done: Set[int],
+    origin_wall_ms: Callable[[], int | None],
 ) -> Iterator[Clip]:
-    """The clips of numbered files, except those in `done`. A file that cannot be read is a clip with `error`."""
+    """The clips of numbered files, except those in `done`. A file that cannot be read is a clip with `error`.
+
+    `origin_wall_ms` tells the wall clock of the folder's zero, once its first file is there.
+    """
     end_of_last: Callable[[], int] = int
     for index, clip_file in listed:
-        start_ms = _start(clip_file, origin_wall_ms, end_of_last)
+        start_ms = _start(clip_file, origin_wall_ms(), end_of_last)
         end_of_last = partial(_end, clip_file, start_ms)
         if index not in done:
             yield _read(clip_file.path, settings, Span(index, start_ms, end_of_last()))
@@ -108,45 +114,57 @@ def follow(
 ) -> Iterator[tuple[int, Listed]]:
     """The clip files of a folder, numbered as they become complete, until `stop()` or a quiet `idle_s` seconds.
 
-    A file is taken when its size stayed the same for two polls and it opens. Files are taken in order of name;
-    those that come later but sort earlier go to the end, which is told in `warnings`.
+    A file is taken when its size stayed the same for two polls and it opens; one that does not open is taken
+    late, as broken. Files are taken in order of name; those that come later but sort earlier go to the end,
+    which is told in `warnings`.
     """
     known = dict(known)
     taken: set[Path] = set()
-    polls: dict[Path, tuple[int, int]] = {}
+    unchanged = _Unchanged()
     latest: tuple[list[tuple[int, str]], str] = ([], "")
     quiet_since = time.monotonic()
     while True:
+        over = stop()
+        idle = idle_s is not None and time.monotonic() - quiet_since >= idle_s
         waiting = [(i, clip) for i, clip in numbered(list_folder(folder), known) if clip.path not in taken]
-        complete = [_is_complete(clip.path, polls) for _, clip in waiting]
+        complete = [unchanged.is_complete(clip.path, last_chance=idle) for _, clip in waiting]
         for (index, clip), _ in takewhile(itemgetter(1), zip(waiting, complete, strict=True)):
+            if over:
+                return
             if clip.path.name not in known and natural(clip.path) < latest:
                 warnings.append(_EARLY.format(clip.path.name))
             latest = max(latest, natural(clip.path))
             known[clip.path.name] = index
             taken.add(clip.path)
             yield index, clip
-            quiet_since = time.monotonic()
-        if stop() or (idle_s is not None and time.monotonic() - quiet_since >= idle_s):
+            over, idle, quiet_since = stop(), False, time.monotonic()
+        if over or idle:
             return
         time.sleep(_POLL_S)
 
 
-def _is_complete(path: Path, sizes: dict[Path, tuple[int, int]]) -> bool:
-    try:
-        size = path.stat().st_size
-    except OSError:
-        return False
-    before, polls = sizes.get(path, (-1, 0))
-    polls = polls + 1 if size == before else 0
-    sizes[path] = (size, polls)
-    if polls < _UNCHANGED_POLLS:
-        return False
-    try:
-        probe(path)
-    except BadInput:
-        return polls >= _HOPELESS_POLLS
-    return True
+class _Unchanged:
+    """For how many polls each file has kept its size."""
+
+    def __init__(self) -> None:
+        self._polls: dict[Path, tuple[int, int]] = {}
+
+    def is_complete(self, path: Path, last_chance: bool) -> bool:
+        """Polls a file: is it whole, or broken for good? With `last_chance`, one that does not open is broken."""
+        try:
+            size = path.stat().st_size
+        except OSError:
+            return False
+        before, polls = self._polls.get(path, (-1, 0))
+        polls = polls + 1 if size == before else 0
+        self._polls[path] = (size, polls)
+        if polls < _UNCHANGED_POLLS:
+            return False
+        try:
+            probe(path)
+        except BadInput:
+            return last_chance or polls >= _HOPELESS_POLLS
+        return True
 
 
 def _start(clip_file: Listed, origin_wall_ms: int | None, end_of_last: Callable[[], int]) -> int:

@@ -30,6 +30,9 @@ _JUMP_MS = 10_000
 _EARLIER_MS = (1, 2_000, 20_000)
 """How long before a time to aim a seek: containers seek by decoding time, which may come earlier or later."""
 
+_MOST_REORDERED = 17
+"""No picture comes more than 16 packets after one that is shown later, in any codec."""
+
 
 class PictureReader:
     """The frames of one video file, clip after clip. A context manager.
@@ -44,6 +47,7 @@ class PictureReader:
     _ahead: deque[Any]  # packets read and not yet decoded
     _pictures: deque[Any]  # pictures decoded and not yet looked at
     _known: list[int]  # time stamps of the pictures from the last clip's end on, and of the one before
+    _recent: deque[int]  # time stamps of the last packets
     _keep: set[int]  # those of this clip that must not be left out
     _before: Any  # the last two pictures looked at
     _shown: Any
@@ -84,9 +88,11 @@ class PictureReader:
     def take(self, span: Span) -> list[Frame]:
         """The frames of a clip: those nearest to evenly spread times, or its key frames.
 
-        A clip in which no picture begins has the one on display at its start. Empty beyond the track's end.
+        The picture on display when the clip starts counts as one of its own, at that time. Empty beyond the
+        track's end.
         """
-        if span.start_ms < self._taken_ms or span.start_ms - self._taken_ms > _JUMP_MS:
+        far_ahead = self._media.seekable and span.start_ms - self._taken_ms > _JUMP_MS
+        if span.start_ms < self._taken_ms or far_ahead:
             self._jump(span.start_ms)
         frames, exact = self._take(span)
         if not exact and self._jumped:
@@ -105,16 +111,18 @@ class PictureReader:
         for ticks in wanted:
             picture = self._nearest(ticks)
             exact = exact and picture is not None and _ticks(picture) == ticks
-            if picture is not None:
+            if picture is not None and (_ticks(picture) == ticks or self._begins_in(picture, span)):
                 self._append(frames, picture, span)
         self.lost = bool(wanted and not frames)
         return frames, exact
 
+    def _begins_in(self, picture: Any, span: Span) -> bool:
+        return span.start_ms <= self._clock_ms(_ticks(picture)) < span.end_ms
+
     def _append(self, frames: list[Frame], picture: Any, span: Span) -> None:
-        time = self._clock_ms(_ticks(picture))
-        if time >= span.end_ms or (frames and time <= frames[-1].time_ms):
-            return
-        frames.append(Frame(max(time, span.start_ms), rgb_image(picture, self._frame_size, self._reformatter)))
+        time = max(self._clock_ms(_ticks(picture)), span.start_ms)
+        if not frames or time > frames[-1].time_ms:
+            frames.append(Frame(time, rgb_image(picture, self._frame_size, self._reformatter)))
 
     def _choose(self, span: Span) -> tuple[list[int], list[int]]:
         """The time stamps of the wanted pictures, and of all that begin in the span; both in order."""
@@ -123,15 +131,21 @@ class PictureReader:
         first, last = bisect_left(times, span.start_ms), bisect_left(times, span.end_ms)
         self._known = known[max(0, first - 1) :]
         inside = known[first:last]
-        if not inside:
-            on_display = first > 0 and (self.end_ms is None or self.end_ms > span.start_ms)
-            return (known[first - 1 : first] if on_display and not self._keyframes else []), inside
+        if self._is_on_display(times, first, span.start_ms):
+            first -= 1
+            times[first] = span.start_ms
+        if first == last:
+            return [], inside
         end = span.end_ms if self.end_ms is None else max(min(span.end_ms, self.end_ms), times[last - 1])
-        chosen = [
-            _nearest_index(times, first, last, span.start_ms + (end - span.start_ms) * part / (2 * self._per_clip))
-            for part in range(1, 2 * self._per_clip, 2)
-        ]
+        step = (end - span.start_ms) / self._per_clip
+        targets = (span.start_ms + step * (part + 0.5) for part in range(self._per_clip))
+        chosen = (_nearest_index(times, first, last, target) for target in targets)
         return [known[index] for index in dict.fromkeys(chosen)], inside
+
+    def _is_on_display(self, times: list[int], first: int, start_ms: int) -> bool:
+        """Whether the picture before the first of a span is still seen at the span's start."""
+        begun = first > 0 and not self._keyframes and times[first : first + 1] != [start_ms]
+        return begun and (self.end_ms is None or self.end_ms > start_ms)
 
     def _nearest(self, ticks: int) -> Any:
         """The decoded picture nearest to a time stamp: the very one, unless it could not be decoded."""
@@ -200,7 +214,11 @@ class PictureReader:
     def _note(self, packet: Any) -> None:
         ticks = _ticks(packet)
         self._timed = self._timed and packet.pts is not None
-        self._read_ms = self._clock_ms(packet.dts if packet.dts is not None else ticks)
+        self._recent.append(ticks)
+        if packet.dts is not None:
+            self._read_ms = self._clock_ms(packet.dts)
+        elif len(self._recent) == _MOST_REORDERED:
+            self._read_ms = self._clock_ms(min(self._recent))
         if not packet.is_discard:
             self._end_ticks = max(self._end_ticks, ticks + (packet.duration or self._default_duration))
         if packet.is_keyframe or not self._keyframes:
@@ -221,6 +239,7 @@ class PictureReader:
         self._ahead = deque()
         self._pictures = deque()
         self._known = []
+        self._recent = deque(maxlen=_MOST_REORDERED)
         self._keep = set()
         self._before = self._shown = None
         self._end_ticks = self._stream.start_time or 0
@@ -280,7 +299,7 @@ def _frame_ticks(stream: Any) -> int:
 
 def _nearest_index(times: list[int], first: int, last: int, target: float) -> int:
     """The index in times[first:last], sorted, nearest to a target; the earlier of two as near."""
-    after = min(max(bisect_left(times, target, first, last), first + 1), last - 1)
-    if after <= first - 1 or last - first == 1:
+    after = bisect_left(times, target, first, last)
+    if after == first:
         return first
-    return after if times[after] - target < target - times[after - 1] else after - 1
+    return after if after < last and times[after] - target < target - times[after - 1] else after - 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _LEAD_S = Fraction(1, 2)
 """Sound that starts at most this long before the first picture does not move the zero of time."""
+
+_EXACT = ("mp4", "matroska")
+"""Containers whose headers tell exact times; the length of others is guessed, so it has to be measured."""
 
 _TEXT_CODECS = {"ass", "mov_text", "srt", "ssa", "subrip", "text", "webvtt"}
 
@@ -56,15 +59,21 @@ def round_ms(seconds: Fraction) -> int:
 
 
 def open_container(path: Path) -> InputContainer:
-    """Opens a media file, and nothing that the file may point to elsewhere. Raises av.FFmpegError."""
+    """Opens a media file, and nothing that the file may point to elsewhere. Raises BadInput."""
     import av
 
-    options = {"protocol_whitelist": "file"}
-    return av.open(str(path.absolute()), options=options, metadata_errors="replace")
+    try:
+        options = {"protocol_whitelist": "file"}
+        return av.open(str(path.absolute()), options=options, metadata_errors="replace")
+    except (av.FFmpegError, OSError) as error:
+        raise BadInput(
+            f"{path} is not a video or sound file that can be read, or its index is missing "
+            f"({getattr(error, 'strerror', None) or error}); record or copy it again."
+        ) from error
 
 
 def packets(container: InputContainer, stream: Any) -> Iterator[Any]:
-    """The packets of one stream; the other streams are skipped unread where the container can."""
+    """The packets of one stream; the other streams are skipped, unread where the container allows it."""
     from av.stream import Discard
 
     for other in container.streams:
@@ -75,17 +84,9 @@ def packets(container: InputContainer, stream: Any) -> Iterator[Any]:
 
 def probe(path: Path) -> Media:
     """Reads a media file's headers. Raises BadInput when there is nothing to see or hear in it."""
-    import av
-
     _check_readable(path)
-    try:
-        with open_container(path) as container:
-            media = _describe(path, container)
-    except (av.FFmpegError, OSError) as error:
-        raise BadInput(
-            f"{path} is not a video or sound file that can be read, or its index is missing "
-            f"({_reason(error)}); record or copy it again."
-        ) from error
+    with open_container(path) as container:
+        media = _describe(path, container)
     if media.video is None and media.audio is None:
         raise BadInput(f"{path} holds no pictures and no sound; give a video file.")
     return media if media.duration_ms > 0 else _measured(media)
@@ -110,16 +111,13 @@ def _check_readable(path: Path) -> None:
         raise BadInput(f"{path} is empty; record or copy it again.")
 
 
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error)
-
-
 def _describe(path: Path, container: InputContainer) -> Media:
     video = _first([s for s in container.streams.video if _is_film(s)])
     audio = _first([s for s in container.streams.audio if s.codec_context is not None])
     subtitles = _subtitles(container)
     origin = _origin(video, audio)
-    promised = [_track(container, stream, origin) for stream in (video, audio)]
+    exact = any(name in container.format.name for name in _EXACT)
+    promised = [_track(stream, origin) for stream in (video, audio)]
     media = Media(
         path=path,
         origin=origin,
@@ -127,35 +125,39 @@ def _describe(path: Path, container: InputContainer) -> Media:
         audio=promised[1],
         subtitles=Track(subtitles.index, None) if subtitles is not None else None,
         padding_ms=_padding_ms(audio) if audio is not None else 0,
-        seekable=any(name in container.format.name for name in ("mp4", "matroska")),
+        seekable=exact,
         duration_ms=0,
     )
-    return _with_ends(media, *(track.promised_ms if track else None for track in promised))
+    if not exact:
+        return media
+    ends = [track.promised_ms if track else None for track in promised]
+    if ends == [None, None] and not container.streams.subtitles:
+        return replace(media, duration_ms=(container.duration or 0) // 1000)
+    return replace(media, duration_ms=source_end(media, ends[0], ends[1]))
 
 
 def _is_film(stream: Any) -> bool:
+    return stream.codec_context is not None and not _is(stream, "attached_pic")
+
+
+def _is(stream: Any, disposition: str) -> bool:
     from av.stream import Disposition
 
-    return stream.codec_context is not None and not stream.disposition & Disposition.attached_pic
+    return bool(stream.disposition & Disposition[disposition])
 
 
 def _first(streams: Sequence[Any]) -> Any:
     """The stream marked as default, else the first."""
-    from av.stream import Disposition
-
-    default = [stream for stream in streams if stream.disposition & Disposition.default]
+    default = [stream for stream in streams if _is(stream, "default")]
     return next(iter(default or streams), None)
 
 
 def _subtitles(container: InputContainer) -> Any:
     """The English text track, else the default one, else the first; a forced one only for lack of others."""
-    from av.stream import Disposition
 
     def rank(stream: Any) -> tuple[bool, bool, bool, int]:
         tag = (stream.language or "").lower().split("-")[0]
-        forced = bool(stream.disposition & Disposition.forced)
-        default = bool(stream.disposition & Disposition.default)
-        return (forced, tag not in ("en", "eng"), not default, stream.index)
+        return _is(stream, "forced"), tag not in ("en", "eng"), not _is(stream, "default"), stream.index
 
     usable = [
         stream
@@ -176,18 +178,14 @@ def _origin(video: Any, audio: Any) -> Fraction:
     return starts[0] if starts[0] - starts[1] <= _LEAD_S else starts[1]
 
 
-def _track(container: InputContainer, stream: Any, origin: Fraction) -> Track | None:
+def _track(stream: Any, origin: Fraction) -> Track | None:
     if stream is None:
         return None
     if stream.duration:
         start = stream.start_time or 0
         return Track(stream.index, round_ms((start + stream.duration) * stream.time_base - origin))
     tagged = _tagged_seconds(stream)
-    if tagged is not None:
-        return Track(stream.index, round_ms(tagged - origin))
-    if container.duration and not container.streams.subtitles:
-        return Track(stream.index, container.duration // 1000)
-    return Track(stream.index, None)
+    return Track(stream.index, None if tagged is None else round_ms(tagged - origin))
 
 
 def _tagged_seconds(stream: Any) -> Fraction | None:
@@ -205,19 +203,17 @@ def _padding_ms(stream: Any) -> int:
     return 2 * int(1000 * (context.frame_size or 1024) / (context.sample_rate or 48000)) + 1
 
 
-def _with_ends(media: Media, video_ms: int | None, audio_ms: int | None) -> Media:
-    from dataclasses import replace
-
-    return replace(media, duration_ms=source_end(media, video_ms, audio_ms))
-
-
 def _measured(media: Media) -> Media:
     """Finds the end of a file whose header does not say, by reading its packets without decoding them."""
-    ends = [last_packet_ms(media, track) if track else None for track in (media.video, media.audio)]
-    measured = _with_ends(media, ends[0], ends[1])
-    if measured.duration_ms <= 0:
+    tracks = [
+        Track(track.index, last_packet_ms(media, track)) if track is not None else None
+        for track in (media.video, media.audio)
+    ]
+    ends = [track.promised_ms if track else None for track in tracks]
+    duration_ms = source_end(media, ends[0], ends[1])
+    if duration_ms <= 0:
         raise BadInput(f"{media.path} has a length of zero: there is nothing to see or hear in it.")
-    return measured
+    return replace(media, video=tracks[0], audio=tracks[1], duration_ms=duration_ms)
 
 
 def last_packet_ms(media: Media, track: Track, after_ms: int | None = None) -> int:
@@ -227,9 +223,12 @@ def last_packet_ms(media: Media, track: Track, after_ms: int | None = None) -> i
     end = 0
     with open_container(media.path) as container:
         stream = container.streams[track.index]
+        place = None
         if after_ms is not None and media.seekable:
-            container.seek(round((after_ms / 1000 + media.origin) / stream.time_base), stream=stream)
+            place = (after_ms / 1000 + media.origin) / stream.time_base
         try:
+            if place is not None:
+                container.seek(round(place), stream=stream)
             for packet in packets(container, stream):
                 ticks = packet.pts if packet.pts is not None else packet.dts
                 if packet.size and ticks is not None:

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 class Source:
     """Something to ingest. Its key identifies its content, without the scope; `uri` is its absolute path.
 
-    `origin_wall_ms` is the wall clock of its zero, None without one. A folder's caller may set it, before
-    `clips`, to what it was when the folder was first ingested, and `known` to the clip index that each file
-    name got then: what arrived since is numbered after and timed by the same zero. `duration_ms` is exact
-    once all clips were read. `captions_key` is the content key of captions kept apart from the media, or "".
+    `origin_wall_ms` is the wall clock of its zero, None without one; a followed folder that began empty has it
+    with its first clip. A folder's caller may set it, before `clips`, to what it was when the folder was first
+    ingested, and `known` to the clip index that each file name got then: what arrived since is numbered after
+    and timed by the same zero. `duration_ms` is exact once all clips were read. `captions_key` is the content
+    key of captions kept apart from the media, or "".
     """
 
     kind: Literal["video", "folder", "captions", "events"]
@@ -186,7 +187,8 @@ def _folder(
             numbered = folders.follow(path, source.known, *waiting, source.warnings)
         else:
             numbered = folders.numbered(listed, source.known, source.warnings)
-        for clip in folders.folder_clips(numbered, settings, done, source.origin_wall_ms):
+        timed = _with_origin(source, numbered)
+        for clip in folders.folder_clips(timed, settings, done, lambda: source.origin_wall_ms):
             _tell(clip, cues)
             yield clip
 
@@ -196,6 +198,16 @@ def _folder(
     source.has_captions = cues is not None or any(sidecar(clip.path) for clip in listed)
     source.captions_key = content_key(captions) if captions else ""
     return source
+
+
+def _with_origin(
+    source: Source, numbered: Iterable[tuple[int, folders.Listed]]
+) -> Iterator[tuple[int, folders.Listed]]:
+    """Passes a folder's files on; the first to tell the time sets the zero of a folder that began empty."""
+    for index, listed in numbered:
+        if source.origin_wall_ms is None:
+            source.origin_wall_ms = listed.origin_wall_ms
+        yield index, listed
 
 
 def _tell(clip: Clip, cues: list[Cue] | None) -> None:

@@ -99,17 +99,16 @@ class ClipReader:
 
     def _broken_ms(self) -> int | None:
         """Where the file's data stops short of what its header promises; None while it keeps its promise."""
-        tracks = ((self._media.video, self._pictures), (self._media.audio, self._sound))
-        ends = [
-            reader.end_ms
+        media = self._media
+        tracks = [(media.video, self._pictures), (media.audio, self._sound)]
+        promises = [
+            (track.promised_ms, reader.end_ms)
             for track, reader in tracks
-            if track is not None
-            and reader is not None
-            and reader.end_ms is not None
-            and track.promised_ms is not None
-            and track.promised_ms - reader.end_ms > _SHORT_MS
+            if track is not None and track.promised_ms is not None and reader is not None
         ]
-        return min(ends, default=None)
+        pairs = promises or [(media.duration_ms, self.end_ms)]
+        broken = [end for promised, end in pairs if end is not None and promised - end > _SHORT_MS]
+        return min(broken, default=None)
 
     def _missing(self, span: Span, broken: int) -> Clip | None:
         promised = self._media.duration_ms

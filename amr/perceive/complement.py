@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from amr.perceive.lemmas import singular, verb_forms, verb_list, verbs, word_list
 from amr.perceive.phrases import CONJUNCTIONS, PUNCTUATION, Nouns, Phrase, is_adverb, lists
+from amr.perceive.subjects import find_subject
 from amr.perceive.tokens import Sentence
-
-if TYPE_CHECKING:
-    from amr.perceive.clause import Clauses
 
 Inner = Literal["", "small clause", "gerund", "purpose", "relative", "drop"]
 
-_TRANSFER = frozenset("give hand pass tell show send bring buy offer lend throw teach feed pour get make ask serve toss fetch sell".split())
-_SEEKING = frozenset("look for,search for,find,have,need,be,want,choose,buy,ask for,wait for".split(","))
-_OPEN_THINGS = frozenset("something anything nothing place way time chance spot opportunity everything thing".split())
-_PERSONAL = frozenset("i he she we they you".split())
+_PERSONAL = frozenset(["i", "he", "she", "we", "they", "you"])
 
 
 @dataclass
@@ -37,20 +32,18 @@ class Complement:
 
 
 def read_complement(
-    sentence: Sentence, nouns: Nouns, verb: str, start: int, tags: str, clauses: Clauses, passive: bool = False
+    sentence: Sentence, nouns: Nouns, verb: str, start: int, tags: str, passive: bool = False
 ) -> Complement:
     """Read what belongs to `verb` from token `start` on; `tags` are the forms its own token may be."""
-    reader = _Reader(sentence, nouns, verb, start, tags, clauses, passive)
+    reader = _Reader(sentence, nouns, verb, start, tags, passive)
     reader.run()
     return reader.result()
 
 
 class _Reader:
-    def __init__(
-        self, sentence: Sentence, nouns: Nouns, verb: str, start: int, tags: str, clauses: Clauses, passive: bool
-    ) -> None:
+    def __init__(self, sentence: Sentence, nouns: Nouns, verb: str, start: int, tags: str, passive: bool) -> None:
         self.passive = passive
-        self.sentence, self.nouns, self.clauses = sentence, nouns, clauses
+        self.sentence, self.nouns = sentence, nouns
         self.base, self.tags, self.at = verb, tags, start
         self.particle, self.preposition = "", ""
         self.pieces: list[tuple[int, int]] = []
@@ -73,7 +66,7 @@ class _Reader:
         if word in PUNCTUATION or word in word_list("subordinators") or word in word_list("conditional"):
             return word == '"' or (word == "as" and self._comparison())
         if word in CONJUNCTIONS:
-            return False
+            return self._joins_places()
         if word in word_list("hedges"):
             self.out.certain = False
             return True
@@ -101,20 +94,29 @@ class _Reader:
         self.out.inner = inner
         return False
 
+    def _joins_places(self) -> bool:
+        """ "forward and to the left": one run of places."""
+        after = self.nouns.word(self.at + 1)
+        ends_here = bool(self.pieces) and self.pieces[-1][1] == self.at
+        spatial = after in word_list("spatial") and after not in word_list("particles")
+        if not ends_here or not spatial or self.nouns.at(self.at + 2) is None or self._purpose(self.at + 1):
+            return False
+        if self._clause_at(self.at + 2):
+            return False
+        self._piece(self.at, self.at + 1)
+        return True
+
     def _comparison(self) -> bool:
         """ "as a gift": skip; "as he walked": stop."""
-        if self._clause_at(self.at + 1) or "g" in self._tags(self.at + 1):
+        if self._clause_at(self.at + 1) or "g" in self.nouns.tags(self.at + 1):
             return False
         phrase = self.nouns.at(self.at + 1)
         if phrase is not None:
             self.at = phrase.end
         return phrase is not None
 
-    def _tags(self, index: int) -> str:
-        return "".join(found for _, found in verb_forms(self.nouns.word(index)))
-
     def _clause_at(self, index: int) -> bool:
-        return self.clauses.subject(index) is not None
+        return find_subject(self.nouns, index) is not None
 
     def _verb(self) -> str:
         return " ".join(part for part in (self.base, self.particle, self.preposition) if part)
@@ -154,12 +156,11 @@ class _Reader:
 
     def _finite_clause(self) -> bool:
         """Whether the clause here has a helper or past verb, so that it is no "Lucia cut the apple" of perception."""
-        found = self.clauses.subject(self.at)
+        found = find_subject(self.nouns, self.at)
         return found is not None and self.nouns.word(found[1]) in word_list("auxiliaries")
 
     def _question_word(self, word: str) -> bool:
         if word == "who" and self.out.nouns:
-            self.clauses.person = self.out.nouns[-1]
             return False
         if word == "which" and self.out.nouns and self._clause_at(self.at + 1):
             return self._stop("relative")
@@ -176,9 +177,13 @@ class _Reader:
         if "to" in self._selected() and not self.out.objects and nouns.at(self.at + 1) is not None:
             return self._selected_object("to")
         noun = nouns.at(self.at + 1)
-        infinitive = "b" in self._tags(after) or nouns.word(after) == "be"
+        infinitive = "b" in self.nouns.tags(after) or nouns.word(after) == "be"
         if infinitive and (noun is None or nouns.word(after) not in word_list("determiners")):
-            if self.base in verb_list("report") and self.out.objects and self.base not in ("read", "show", "describe", "express"):
+            if (
+                self.base in verb_list("report")
+                and self.out.objects
+                and self.base not in ("read", "show", "describe", "express")
+            ):
                 self.out.reported = True
                 return False
             if noun is None or nouns.word(after) not in verbs().often_nouns or not self._alone(noun):
@@ -195,7 +200,7 @@ class _Reader:
     def _infinitive(self) -> bool:
         """ "…to look at it": a purpose, unless it tells what a thing is for."""
         objects = self.out.objects
-        if objects and (objects[-1].head in _OPEN_THINGS or self._verb() in _SEEKING):
+        if objects and (objects[-1].head in word_list("open_things") or self._verb() in verb_list("seeking")):
             return self._stop("drop")
         if self.base in verb_list("wish") or self.base in ("want", "ask", "tell", "remind", "let", "allow", "seem"):
             return self._stop("drop")
@@ -223,7 +228,9 @@ class _Reader:
 
     def _direction(self, word: str) -> bool:
         nouns = self.nouns
-        if word in ("left", "right", "front", "back", "home", "overhead") and nouns.word(self.at + 1) in word_list("body_parts"):
+        if word in ("left", "right", "front", "back", "home", "overhead") and nouns.word(self.at + 1) in word_list(
+            "body_parts"
+        ):
             return False
         if word in word_list("spatial") and nouns.at(self.at + 1) is not None and not self._clause_at(self.at + 1):
             return False
@@ -275,7 +282,11 @@ class _Reader:
         return self._place()
 
     def _is_clause_subject(self, noun: Phrase) -> bool:
-        return noun.kind == "name" and self._clause_at(self.at + 1) and self.clauses.nouns.word(noun.end) in word_list("auxiliaries")
+        return (
+            noun.kind == "name"
+            and self._clause_at(self.at + 1)
+            and self.nouns.word(noun.end) in word_list("auxiliaries")
+        )
 
     def _supported(self, word: str, noun: Phrase) -> bool:
         """Whether "on X" is a place to put things: "put on the table", not "put on the slippers"."""
@@ -284,20 +295,28 @@ class _Reader:
 
     def _rests(self, word: str, noun: Phrase) -> bool:
         """Whether "on X" after a verb such as "press" or "work" is where, not what: "work on the sofa"."""
-        return word in ("on", "in") and self.base in ("work", "operate") and singular(noun.head) in word_list("supports")
+        return (
+            word in ("on", "in") and self.base in ("work", "operate") and singular(noun.head) in word_list("supports")
+        )
 
     def _moves_over(self, word: str, after: str) -> bool:
         """ "over to the table", "around in the room": a direction rather than half of the verb."""
         if word in ("over", "around", "along", "through") and word not in verbs().separable.get(self.base, frozenset()):
             return after == "to" or (word == "over" and after in ("there", "here"))
-        return word in ("over", "around") and after == "to" and self.base in ("bring", "come", "go", "walk", "move", "carry")
+        toward = after == "to" and not self._purpose(self.at + 1)
+        return toward and word in ("over", "around", "up", "down") and self.base in verb_list("walks")
+
+    def _purpose(self, index: int) -> bool:
+        """Whether the "to" at a token opens "to do something" rather than names a goal."""
+        noun = self.nouns.at(index + 1)
+        return "b" in self.nouns.tags(index + 1) and (noun is None or not noun.determined)
 
     def _adverb_place(self, word: str) -> bool:
         after = self.nouns.word(self.at + 1)
         joins = after == "to" or after in word_list("spatial") or after in word_list("directions")
         if joins or word in ("inside", "outside", "behind", "nearby", "past", "across", "around", "over", "through"):
             self._piece(self.at, self.at + 1)
-        elif "g" in self._tags(self.at + 1):
+        elif "g" in self.nouns.tags(self.at + 1):
             self.at = self._skip_gerund(self.at + 1)
             return True
         self.at += 1
@@ -324,7 +343,7 @@ class _Reader:
     def _other(self, word: str) -> bool:
         if word in self._selected() and not self.out.objects:
             return self._selected_object(word)
-        if "g" in self._tags(self.at + 1) and self.nouns.at(self.at + 1) is None:
+        if "g" in self.nouns.tags(self.at + 1) and self.nouns.at(self.at + 1) is None:
             return self._stop("drop")
         if word in ("like", "than", "since", "until", "before", "after", "as") and self._clause_at(self.at + 1):
             return False
@@ -349,18 +368,24 @@ class _Reader:
             following = nouns.at(after)
             if following is None or nouns.word(after) in _PERSONAL or self._verb_starts(after):
                 break
-            if self._clause_at(after) and not self._small_clause_of(following):
+            clause = find_subject(self.nouns, after)
+            if clause is not None and clause[1] >= following.end and not self._small_clause_of(following):
                 break
             if after == joint + 1 and nouns.word(joint) == ",":
                 listed = following.kind == first.kind and nouns.word(following.end) in (",", "and")
-                if not listed or nouns.word(following.end) == "and" and self._verb_starts(following.end + 1):
+                if not listed or (nouns.word(following.end) == "and" and self._verb_starts(following.end + 1)):
                     break
             phrases.append(following)
         return phrases
 
     def _small_clause_of(self, noun: Phrase) -> bool:
         """ "watched Violet and Lucia clear the table": the second name still belongs to what is watched."""
-        return self._verb() in verb_list("perception") and noun.animate and "b" in self._tags(noun.end) and "p" not in self._tags(noun.end)
+        return (
+            self._verb() in verb_list("perception")
+            and noun.animate
+            and "b" in self.nouns.tags(noun.end)
+            and "p" not in self.nouns.tags(noun.end)
+        )
 
     def _verb_starts(self, index: int) -> bool:
         """Whether a verb in the form of this clause's verb starts here, rather than a noun."""
@@ -374,25 +399,36 @@ class _Reader:
         agree = any(tag in tags for tag in self._agreeing())
         doubtful = any(base in verbs().often_nouns for base, _ in forms) and ("b" in tags or "s" in tags)
         if not doubtful:
-            return agree or "g" in tags or "p" in tags
+            adjective = "n" in tags and not agree and nouns.is_noun(index + 1)
+            acts = "s" in tags and (nouns.is_argument(index + 1) or nouns.word(index + 1) in word_list("particles"))
+            return not adjective and (agree or acts or "g" in tags or "p" in tags)
         after = nouns.word(index + 1)
-        return agree and (self.clauses._argument(index + 1) or after in lists("particles", "directions", "spatial"))
+        return agree and (self.nouns.is_argument(index + 1) or after in lists("particles", "directions", "spatial"))
 
     def _agreeing(self) -> str:
         tags = self.tags
-        return ("pn" if "p" in tags or "n" in tags else "") + ("b" if "b" in tags else "") + ("g" if "g" in tags else "") + ("s" if "s" in tags else "")
+        return (
+            ("pn" if "p" in tags or "n" in tags else "")
+            + ("b" if "b" in tags else "")
+            + ("g" if "g" in tags else "")
+            + ("s" if "s" in tags else "")
+        )
 
     def _noun_or_verb(self, word: str) -> bool:
         nouns = self.nouns
         if word in word_list("auxiliaries") and word != "'s":
             return self._stop("drop")
         noun = nouns.at(self.at)
-        tags = self._tags(self.at)
+        tags = self.nouns.tags(self.at)
         follows = bool(self.out.objects) and self.out.objects[-1].end == self.at
         causes = self._verb() in verb_list("perception") or self.base in ("help", "let", "make")
-        bare = noun is None or (noun.start == self.at and not noun.determined and self.out.objects[-1:] and self.out.objects[-1].animate)
+        bare = noun is None or (
+            noun.start == self.at and not noun.determined and self.out.objects[-1:] and self.out.objects[-1].animate
+        )
         if "b" in tags and follows and bare and (causes or noun is None):
             return self._stop("small clause" if causes else "drop")
+        if "g" in tags and self.out.objects and nouns.is_gerund(self.at):
+            return self._stop("gerund")
         if noun is not None and noun.end > self.at:
             return self._object(noun)
         return self._stop("gerund") if "g" in tags else True
@@ -400,7 +436,7 @@ class _Reader:
     def _object(self, noun: Phrase) -> bool:
         out = self.out
         phrases = self._joined(self.at)
-        if singular(noun.head) in word_list("time_nouns") and (noun.determined or noun.head in ("today", "tonight")):
+        if singular(noun.head) in word_list("times") and noun.determined:
             self.at = noun.end
             return True
         if self._light(noun):
@@ -409,12 +445,22 @@ class _Reader:
             out.objects += phrases
         elif not out.objects and not self.preposition:
             out.objects = phrases
-        elif self.base in _TRANSFER and len(out.objects) == 1 and out.objects[0].end == self.at and not self.recipient:
+        elif (
+            self.base in verb_list("transfer")
+            and len(out.objects) == 1
+            and out.objects[0].end == self.at
+            and not self.recipient
+        ):
             self.recipient = "to " + self.sentence.slice(out.objects[0].start, out.objects[0].end)
             out.objects = phrases
         out.nouns += phrases
         self.at = phrases[-1].end
         return True
+
+    def _receives(self) -> bool:
+        """Whether the object so far is who receives: "handed me | the phone"."""
+        single = len(self.out.objects) == 1 and self.out.objects[0].end == self.at
+        return self.base in verb_list("transfer") and single and not self.recipient
 
     def _light(self, noun: Phrase) -> bool:
         """ "take a look at X" is "look at X", "a sip of tea" is "sip tea"."""
@@ -422,7 +468,10 @@ class _Reader:
         if self.base not in known.light_verbs or self.preposition:
             return False
         words = self.sentence.low[noun.start : noun.end]
-        opened = words[0] in ("a", "an", "another", "few", "several", "some", "one", "two", "three", "quick") or words[0].isdigit()
+        opened = (
+            words[0] in ("a", "an", "another", "few", "several", "some", "one", "two", "three", "quick")
+            or words[0].isdigit()
+        )
         cut = words.index("of") if "of" in words else len(words)
         meaning = known.light.get(singular(words[cut - 1]))
         if meaning is None or not opened or (cut > 4):
@@ -447,4 +496,3 @@ class _Reader:
         places = [self.sentence.slice(start, end) for start, end in self.pieces]
         out.place = " ".join(([self.recipient] if self.recipient else []) + places)
         return out
-

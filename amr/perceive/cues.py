@@ -9,10 +9,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from amr.perceive.language import handle, is_narration, read_sentence, split_speaker
-from amr.records import Character, Clip, Cue, EventReport, SpeakerTurn
+from amr.records import Action, Character, Clip, EventReport, Modality, SpeakerTurn
 
+WEARER = "wearer"
 UNKNOWN_SPEAKER = "voice_unknown"
 """Somebody who was heard but not named: a voice, not a character."""
+
+_DASH = re.compile(r"\s*[-–—]\s*(?=[^\W\d])")
+"""Opens the remark of another person in a cue."""
+
+_SOUND = re.compile(r"\[[^\[\]]*\]|\([^()]*\)|♪.*|#[^#]*#")
+"""A caption for people who cannot hear: [door slams], ♪ la la ♪."""
 
 CaptionsKind = Literal["auto", "speech", "narration"]
 
@@ -36,87 +43,105 @@ class Remark:
 
 
 def read_cues(clip: Clip, kind: CaptionsKind) -> Captioned:
-    """The events, turns and characters of a clip's cues; `kind` overrides what unnamed cues are taken for."""
+    """The events, turns and characters of a clip's cues; `kind` settles what unnamed remarks are."""
     found = Captioned()
     for cue in clip.cues:
-        times = _times(cue, clip)
+        start, end = ((time - clip.start_ms) / 1000 for time in (cue.start_ms, cue.end_ms))
         for remark in remarks(cue.text):
-            if _is_narrated(remark, kind):
-                _add_narration(found, remark, *times)
+            if _is_sound(remark):
+                event = _sound_event(remark)
+            elif _is_narrated(remark, kind):
+                event = _narrated_event(remark, found)
+                found.narrated += 1
             else:
-                _add_speech(found, remark, *times)
+                event = _spoken_event(remark, found)
+                found.turns.append(
+                    SpeakerTurn(speaker_id=event.actors[0], utterance=remark.text, time_start=start, time_end=end)
+                )
+            number = f"e{len(found.events) + 1}"
+            times = {"local_event_id": number, "time_start": start, "time_end": end}
+            found.events.append(event.model_copy(update=times))
     return found
 
 
 def remarks(text: str) -> list[Remark]:
-    """The remarks of a cue: a line without a name goes on with the remark before it.
+    """The remarks of a cue: a line without a name or a dash goes on with the remark before it.
 
-    Lines of one speaker are one remark; the same words in a second language follow after ` / `.
+    Lines of one speaker are one remark; the same words in a second language follow after ` / `, also where
+    the name is written in that language's script too.
     """
     found: list[Remark] = []
     for line in text.splitlines():
-        speaker, words = split_speaker(line)
+        opens = _DASH.match(line) is not None
+        speaker, words = split_speaker(_DASH.sub("", line))
         words = " ".join(words.split())
+        before = found[-1] if found else None
         if not words:
             continue
-        if found and speaker in (None, found[-1].speaker):
-            found[-1] = Remark(found[-1].speaker, _join(found[-1].text, words))
+        if before and not opens and (speaker in (None, before.speaker) or _is_translation(before, speaker, words)):
+            found[-1] = Remark(speaker or before.speaker, _join(before.text, words))
         else:
             found.append(Remark(speaker, words))
     return found
 
 
+def _is_translation(before: Remark, speaker: str | None, words: str) -> bool:
+    """Whether name and words are both in another script than those before: `俢硕: 对`, then `Shure: Right.`"""
+    named = before.speaker is not None and speaker is not None
+    return named and _is_wide(str(before.speaker)) and _is_wide(before.text) and not _is_wide(f"{speaker}{words}")
+
+
+def _is_sound(remark: Remark) -> bool:
+    return remark.speaker is None and _SOUND.fullmatch(remark.text) is not None
+
+
 def _is_narrated(remark: Remark, kind: CaptionsKind) -> bool:
-    if kind != "auto":
-        return kind == "narration"
-    return remark.speaker is None and is_narration(remark.text)
+    if remark.speaker is not None:
+        return False
+    return is_narration(_readable(remark.text)) if kind == "auto" else kind == "narration"
 
 
-def _add_narration(found: Captioned, remark: Remark, start: float, end: float) -> None:
-    reading = read_sentence(_readable(remark.text), remark.speaker)
-    persons = [person for person in reading.persons if handle(person) != "wearer"]
-    actors = _unique([action.actor for action in reading.actions] or ["wearer"])
-    found.events.append(
-        EventReport(
-            local_event_id=f"e{len(found.events) + 1}",
-            time_start=start,
-            time_end=end,
-            summary=remark.text,
-            actors=actors,
-            objects=reading.objects,
-            actions=reading.actions,
-            modality="told",
-            certain=reading.certain,
-        )
-    )
-    found.narrated += 1
-    _add_characters(found, persons)
+def _sound_event(remark: Remark) -> EventReport:
+    sound = remark.text.strip("[]()♪# ")
+    return _event(f"Sound: {sound}." if sound else "Music plays.", "heard")
 
 
-def _add_speech(found: Captioned, remark: Remark, start: float, end: float) -> None:
-    reading = read_sentence(_readable(remark.text), remark.speaker)
+def _narrated_event(remark: Remark, found: Captioned) -> EventReport:
+    reading = read_sentence(_readable(remark.text))
+    _add_characters(found, reading.persons)
+    known = {WEARER, *(handle(person) for person in reading.persons)}
+    actions = _with_handles(reading.actions)
+    acting = [action.actor for action in actions if action.actor in known]
+    event = _event(remark.text, "told")
+    event.actors = list(dict.fromkeys(acting)) or ([WEARER] if reading.narration else [])
+    event.objects, event.actions, event.certain = reading.objects, actions, reading.certain
+    return event
+
+
+def _spoken_event(remark: Remark, found: Captioned) -> EventReport:
+    """What is said; an action in it was not seen happening, so `certain` is of the words' own kind."""
     speaker = UNKNOWN_SPEAKER if remark.speaker is None else handle(remark.speaker)
-    found.turns.append(SpeakerTurn(speaker_id=speaker, utterance=remark.text, time_start=start, time_end=end))
-    found.events.append(
-        EventReport(
-            local_event_id=f"e{len(found.events) + 1}",
-            time_start=start,
-            time_end=end,
-            summary=f'{remark.speaker or "Someone"} says: "{remark.text}"',
-            actors=[speaker],
-            objects=reading.objects,
-            dialogue=[remark.text],
-            actions=reading.actions,
-            modality="heard",
-            certain=reading.certain or not reading.actions,
-        )
-    )
-    names = [remark.speaker] if remark.speaker else []
-    _add_characters(found, names + list(reading.persons))
+    reading = read_sentence(_readable(remark.text), remark.speaker or UNKNOWN_SPEAKER)
+    acting = {action.actor for action in reading.actions}
+    named = [person for person in reading.persons if person in acting]
+    _add_characters(found, [*([remark.speaker] if remark.speaker else []), *named])
+    event = _event(f'{remark.speaker or "Someone"} says: "{remark.text}"', "heard")
+    event.actors, event.dialogue = [speaker], [remark.text]
+    event.objects, event.actions = reading.objects, _with_handles(reading.actions)
+    event.certain = reading.certain
+    return event
+
+
+def _event(summary: str, modality: Modality) -> EventReport:
+    return EventReport(local_event_id="", time_start=0, time_end=0, summary=summary, modality=modality)
+
+
+def _with_handles(actions: Sequence[Action]) -> list[Action]:
+    return [action.model_copy(update={"actor": handle(action.actor)}) for action in actions]
 
 
 def _add_characters(found: Captioned, names: Sequence[str]) -> None:
-    known = {character.local_character_id for character in found.characters}
+    known = {WEARER, UNKNOWN_SPEAKER, *(character.local_character_id for character in found.characters)}
     for name in names:
         identity = handle(name)
         if identity not in known:
@@ -124,14 +149,10 @@ def _add_characters(found: Captioned, names: Sequence[str]) -> None:
             found.characters.append(Character(local_character_id=identity, name_or_description=name))
 
 
-def _times(cue: Cue, clip: Clip) -> tuple[float, float]:
-    return (cue.start_ms - clip.start_ms) / 1000, (cue.end_ms - clip.start_ms) / 1000
-
-
 def _join(before: str, after: str) -> str:
     """Two lines of one remark: wrapped lines are one sentence, another script is another language."""
-    if after in before.split(" / "):
-        return before
+    if after.casefold().strip(" .") == before.casefold().strip(" ."):
+        return after
     return f"{before} / {after}" if _is_wide(before) != _is_wide(after) else f"{before} {after}"
 
 
@@ -142,10 +163,7 @@ def _readable(text: str) -> str:
 
 
 def _is_wide(text: str) -> bool:
-    """Whether the text is written in Chinese, Japanese or Korean characters for the most part."""
+    """Whether most of the text is Chinese, Japanese or Korean, of which a character says as much as three."""
     letters = re.sub(r"[\W\d_]", "", text)
-    return sum(unicodedata.east_asian_width(letter) == "W" for letter in letters) * 2 > len(letters)
-
-
-def _unique(values: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(values))
+    wide = sum(unicodedata.east_asian_width(letter) == "W" for letter in letters)
+    return wide > 0 and 3 * wide >= len(letters) - wide

@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from amr.perceive.clause import Clauses, Deed
+from amr.perceive.clause import Clauses
+from amr.perceive.deeds import Deed, Namer
 from amr.perceive.lemmas import content_lemmas, lemma, verbs, word_list
 from amr.perceive.names import handle, is_place, normalise_object, owner, split_speaker
 from amr.perceive.phrases import PUNCTUATION, Nouns, Phrase, lists
+from amr.perceive.subjects import opens_with_verb
 from amr.perceive.tokens import Sentence, sentences, tokenise
 from amr.records import Action, ObjectReport
 
@@ -33,8 +35,47 @@ __all__ = [
 Mood = Literal["statement", "question", "wish", "negation", "command", "other"]
 
 WEARER = "wearer"
-_INVERTED = frozenset("is are was were am do does did have has can could will would shall should may must".split())
-_SUBJECTS = frozenset("i you he she it we they this that these those there anyone someone everyone".split())
+_INVERTED = frozenset(
+    [
+        "is",
+        "are",
+        "was",
+        "were",
+        "am",
+        "do",
+        "does",
+        "did",
+        "have",
+        "has",
+        "can",
+        "could",
+        "will",
+        "would",
+        "shall",
+        "should",
+        "may",
+        "must",
+    ]
+)
+_SUBJECTS = frozenset(
+    [
+        "i",
+        "you",
+        "he",
+        "she",
+        "it",
+        "we",
+        "they",
+        "this",
+        "that",
+        "these",
+        "those",
+        "there",
+        "anyone",
+        "someone",
+        "everyone",
+    ]
+)
 _MAX_TOKENS = 200
 
 
@@ -61,6 +102,7 @@ def read_sentence(text: str, speaker: str | None = None) -> Reading:
     objects: dict[str, ObjectReport] = {}
     persons: dict[str, None] = {}
     moods: list[Mood] = []
+    hedged = False
     for part in sentences(text):
         sentence = tokenise(part)
         if not sentence.low or len(sentence.low) > _MAX_TOKENS:
@@ -68,12 +110,13 @@ def read_sentence(text: str, speaker: str | None = None) -> Reading:
         nouns = Nouns(sentence)
         found, mood = _read(sentence, nouns, me, speaker is None)
         deeds += found
+        hedged = hedged or any(word in word_list("hedges") for word in sentence.low)
         moods.append(mood)
         _mention(sentence, nouns, found, me, objects, persons)
     actions = [
         Action(actor=deed.actor, verb=deed.verb, object=deed.object, spatial_relation=deed.place) for deed in deeds
     ]
-    certain = all(deed.certain for deed in deeds)
+    certain = all(deed.certain for deed in deeds) and not (deeds and hedged)
     return Reading(actions, list(objects.values()), list(persons), certain, _mood(moods), narration)
 
 
@@ -86,9 +129,9 @@ def _mood(moods: list[Mood]) -> Mood:
 def _read(sentence: Sentence, nouns: Nouns, me: str, narrated: bool) -> tuple[list[Deed], Mood]:
     if _is_question(sentence):
         return [], "question"
-    if not sentence.low[0].isascii():
+    if _is_foreign(sentence.text):
         return [], "other"
-    clauses = Clauses(sentence, nouns, me, narrated)
+    clauses = Clauses(sentence, nouns, Namer(sentence, me, narrated), narrated)
     clauses.read()
     if clauses.deeds:
         return clauses.deeds, "statement"
@@ -99,6 +142,12 @@ def _read(sentence: Sentence, nouns: Nouns, me: str, narrated: bool) -> tuple[li
     if any(word in word_list("negations") for word in sentence.low):
         return [], "negation"
     return [], "statement" if _states(sentence) else "other"
+
+
+def _is_foreign(text: str) -> bool:
+    """Whether most of a text is written in another script than Latin."""
+    letters = [char for char in text if char.isalpha()]
+    return 2 * sum(char > "\u024f" for char in letters) > len(letters)
 
 
 def _states(sentence: Sentence) -> bool:
@@ -127,7 +176,7 @@ def is_narration(text: str) -> bool:
     if not parts:
         return False
     sentence = tokenise(parts[0])
-    if not sentence.low or not sentence.low[0].isascii() or _is_question(sentence):
+    if not sentence.low or _is_foreign(sentence.text) or _is_question(sentence):
         return False
     low = [word for word in sentence.low if word not in PUNCTUATION]
     start = 0
@@ -138,8 +187,7 @@ def is_narration(text: str) -> bool:
     first = low[start]
     if first in ("i", "we", "my", "our") or "i" in low[start : start + 6] or "my" in low[start : start + 6]:
         return True
-    nouns = Nouns(sentence)
-    return Clauses(sentence, nouns, WEARER, True).opens_with_verb()
+    return opens_with_verb(Nouns(sentence))
 
 
 def _mention(
@@ -151,7 +199,7 @@ def _mention(
     persons: dict[str, None],
 ) -> None:
     """Collect the people and things that a sentence names, acted on or not."""
-    clauses = Clauses(sentence, nouns, me, True)
+    namer = Namer(sentence, me, True)
     places = {deed.object: deed.place for deed in reversed(deeds)}
     if any(word in ("i", "my", "me", "mine") for word in sentence.low):
         persons.setdefault(me)
@@ -161,11 +209,13 @@ def _mention(
         if phrase is None or phrase.end <= index:
             index += 1
             continue
-        text = clauses.text(phrase)
+        text = namer.text(phrase)
         if phrase.kind in ("name", "person"):
             persons.setdefault(text)
         elif _is_object(phrase, text, places):
-            objects.setdefault(normalise_object(text), ObjectReport(name=text, spatial_description=places.get(text, "")))
+            objects.setdefault(
+                normalise_object(text), ObjectReport(name=text, spatial_description=places.get(text, ""))
+            )
         index = phrase.end
 
 
@@ -174,5 +224,6 @@ def _is_object(phrase: Phrase, text: str, places: dict[str, str]) -> bool:
         return False
     name = normalise_object(text)
     head = name.rsplit(" ", 1)[-1]
-    return bool(name) and not is_place(name) and head not in word_list("time_nouns") and head not in verbs().light or text in places
-
+    return (
+        bool(name) and not is_place(name) and head not in word_list("time_nouns") and head not in verbs().light
+    ) or text in places

@@ -44,8 +44,8 @@ def word_list(name: str) -> frozenset[str]:
 
 @cache
 def verb_list(name: str) -> frozenset[str]:
-    """A list of section `[mood]` of `configs/verbs.toml`."""
-    return frozenset(table("verbs")["mood"][name])
+    """A list of section `[classes]` of `configs/verbs.toml`."""
+    return frozenset(table("verbs")["classes"][name])
 
 
 @dataclass(frozen=True)
@@ -170,13 +170,13 @@ def lemma(word: str) -> str:
     word = word.lower().replace("’", "'")
     for ending in ("'s", "'"):
         word = word.removesuffix(ending)
+    if word in ("am", "is", "are", "was", "were", "'m", "'re"):
+        return "be"
     plural = _plurals().get(word)
     if plural is not None:
         return plural
     if word in word_list("invariable") or word in ("ground", "thing", "evening", "morning", "ceiling"):
         return word
-    if word in ("am", "is", "are", "was", "were", "'m", "'re"):
-        return "be"
     found = verb_forms(word)
     for base, tags in found:
         if "b" in tags:

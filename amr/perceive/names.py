@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from amr.perceive.lemmas import singular, verb_forms, word_list
 
 _SPEAKER = re.compile(r"\s*([^\s:：\d][^:：\n]{0,39}?)\s*[:：](?!//)\s*(\S.*)", re.DOTALL)
 _NAME_WORD = re.compile(r"[^\W\d_][^\W_]*(?:[.'’\-][^\W_]*)*\.?|\d{1,2}|[A-Z]\d{0,2}")
-_NO_SPEAKER = frozenset(
-    "note notes warning tip tips example http https time date title step question answer"
-    " today tomorrow yesterday ps re fwd subject summary translation".split()
-)
 _WORD = re.compile(r"[^\W_]+(?:[-&'’][^\W_]+)*")
 
 
@@ -28,16 +25,17 @@ def split_speaker(text: str) -> tuple[str | None, str]:
     letters = [word for word in words if word[0].isalpha()]
     spoken = all(not word.isascii() or word[0].isupper() for word in letters)
     single = len(words) == 1 and words[0].isascii() and words[0].lower() not in word_list("stopwords")
-    if not (spoken or single) or words[0].lower() in _NO_SPEAKER:
+    if not (spoken or single) or words[0].lower() in word_list("no_speakers"):
         return None, text.strip()
     if words[0].lower() in word_list("stopwords") and words[0] != "I":
         return None, text.strip()
     return name, rest
 
 
+@lru_cache(maxsize=65536)
 def is_name(word: str) -> bool:
     """Whether a word inside a sentence reads as the name of a person."""
-    if not word[:1].isupper() or len(word) < 2:
+    if len(word) < 2 or not (word[0].isupper() or (word[0].isalpha() and word[0].lower() == word[0].upper())):
         return False
     low = word.lower()
     return low not in word_list("not_persons") and not (word.isupper() and word.isascii())
@@ -72,7 +70,7 @@ def normalise_object(name: str) -> str:
 
     "my phones" → "phone", "a pair of scissors" → "scissors", "the lid of the box" → "lid".
     """
-    words = [word for word in _WORD.findall(unicodedata.normalize("NFC", name).replace("’", "'"))]
+    words = _WORD.findall(unicodedata.normalize("NFC", name).replace("’", "'"))
     low = [word.lower() for word in words]
     if len(low) == 1:
         return "wearer" if low[0] in ("me", "myself") else singular(low[0])

@@ -23,13 +23,13 @@ VERSION = "embedded-1"
 class Perceiver:
     """A perceiver ready for use.
 
-    `perceive` depends on nothing but the clip, and any number may run at once. `settings_hash` stands for
-    everything that changes its output. `notice` takes whether the source has captions and says in one line
+    `perceive` depends on nothing but the clip, and any number may run at once. `settings_hash` takes
+    whether the source has captions and stands for everything that changes the output. `notice` takes whether the source has captions and says in one line
     what is and what is not perceived. `models` names the models by what they do.
     """
 
     name: str
-    settings_hash: str
+    settings_hash: Callable[[bool], str]
     perceive: Callable[[Clip], ClipAnalysis]
     notice: Callable[[bool], str]
     models: dict[str, str] = field(default_factory=dict)
@@ -43,7 +43,7 @@ def load_perceiver(settings: Settings) -> Perceiver:
     if settings.perceiver == "null":
         from amr.perceive.null import perceive_nothing
 
-        return Perceiver("null", _hash(["null", VERSION]), perceive_nothing, _null_notice)
+        return Perceiver("null", lambda captioned: _hash(["null", VERSION]), perceive_nothing, _null_notice)
     from amr.perceive.embedded import perceive_clip
     from amr.perceive.speech import VOICE_ACTIVITY, choose_recogniser
     from amr.perceive.text_in_view import READER_NAME
@@ -52,7 +52,7 @@ def load_perceiver(settings: Settings) -> Perceiver:
     reads = settings.text_in_view.enabled
     return Perceiver(
         name="embedded",
-        settings_hash=settings_hash(settings, recogniser),
+        settings_hash=partial(_settings_hash, settings=settings, recogniser=recogniser),
         perceive=partial(perceive_clip, settings=settings, recogniser=recogniser),
         notice=partial(_embedded_notice, reads_text=reads, recogniser=recogniser),
         models={
@@ -63,8 +63,8 @@ def load_perceiver(settings: Settings) -> Perceiver:
     )
 
 
-def settings_hash(settings: Settings, recogniser: Recogniser) -> str:
-    """BLAKE3 hex of what changes the embedded perceiver's output."""
+def _settings_hash(captioned: bool, *, settings: Settings, recogniser: Recogniser) -> str:
+    """BLAKE3 hex of what changes the output; the recogniser is never asked about a captioned source."""
     return _hash(
         [
             "embedded",
@@ -73,7 +73,7 @@ def settings_hash(settings: Settings, recogniser: Recogniser) -> str:
             settings.frame_size,
             settings.frames,
             settings.captions_kind,
-            recogniser.name,
+            None if captioned else recogniser.name,
             settings.text_in_view.model_dump(),
         ]
     )

@@ -59,10 +59,9 @@ class Phrase:
     @property
     def animate(self) -> bool:
         """Whether it stands for somebody."""
-        return self.kind in ("name", "person") or (self.kind == "pronoun" and self.head not in _THINGS)
-
-
-_THINGS = frozenset("it this that these those something everything anything nothing one ones which some".split())
+        return self.kind in ("name", "person") or (
+            self.kind == "pronoun" and self.head not in word_list("thing_pronouns")
+        )
 
 
 class Nouns:
@@ -95,11 +94,17 @@ class Nouns:
         before, after = self.word(index - 1), self.word(index + 1)
         if before in pronouns() or before in ("here", "there", "let", "what", "where", "who", "how"):
             return before in ("everyone", "someone", "everybody", "somebody", "others") and self.is_noun(index + 1)
-        if not after or after in PUNCTUATION or (after in function_words() and after not in _DIRECT | {"own", "other", "two"}):
+        if (
+            not after
+            or after in PUNCTUATION
+            or (after in function_words() and after not in _DIRECT | {"own", "other", "two"})
+        ):
             return False
         forms = verb_forms(after)
         if any("g" in tags for _, tags in forms):
-            return (after in word_list("ing_modifiers") or after in word_list("ing_nouns")) and self._noun_or_end(index + 2)
+            return (after in word_list("ing_modifiers") or after in word_list("ing_nouns")) and self._noun_or_end(
+                index + 2
+            )
         if any("n" in tags and "b" not in tags for _, tags in forms):
             return self.is_noun(index + 2)
         return after not in ("busy", "ready", "done", "about", "gone")
@@ -111,10 +116,10 @@ class Nouns:
         low = self.low
         first = low[index]
         determiners = word_list("determiners")
-        if first in pronouns() and not (first in determiners and self._describes(index + 1)):
-            if not (self.word(index + 1) == "'s" and self.is_possessive(index + 1)):
-                return self._pronoun(index)
-        start = index + 2 if self.word(index + 1) == "'s" and first in pronouns() else index
+        owns = first in pronouns() and self.word(index + 1) == "'s" and self.is_possessive(index + 1)
+        if first in pronouns() and not owns and not (first in determiners and self._describes(index + 1)):
+            return self._pronoun(index)
+        start = index + 2 if owns else index
         while start < self.count and (low[start] in determiners or low[start].isdigit()):
             start += 1
             if self.word(start) == "of" and low[start - 1] in ("all", "both", "some", "each", "half", "many", "most"):
@@ -122,14 +127,21 @@ class Nouns:
         determined = start > index
         end = self._words(start, determined, role)
         if end == start:
-            bare = determined and low[index] not in word_list("possessives") and low[index] not in ("a", "an", "the", "no")
-            return Phrase(index, start, "pronoun", low[start - 1], True) if bare else None
+            last = low[start - 1]  # "another", "the two" stand alone; "my" and "the" do not
+            bare = determined and last not in word_list("possessives") and last not in ("a", "an", "the", "no", "of")
+            return self._alone(index, start) if bare else None
         head = end - 1
         owned = "'s" in low[start:end]
         if self.word(end) == "of":
             complement = self.at(end + 1, "object")
             end = complement.end if complement else end
         return Phrase(index, end, self._kind(start, head, determined or owned), low[head], determined or owned)
+
+    def _alone(self, index: int, end: int) -> Phrase:
+        """A determiner without a noun, such as "two of them"."""
+        head = self.low[end - 1]
+        complement = self.at(end + 1, "object") if self.word(end) == "of" else None
+        return Phrase(index, complement.end if complement else end, "pronoun", head, True)
 
     def _pronoun(self, index: int) -> Phrase:
         end = index + 1
@@ -143,6 +155,8 @@ class Nouns:
         word = self.word(index)
         if not word or (word in function_words() and word not in _DIRECT and word not in word_list("determiners")):
             return False
+        if self.word(index - 1) in ("another", "each", "his"):
+            return True
         if word in word_list("determiners"):
             return word in ("one", "two") or self._describes(index + 1)
         forms = verb_forms(word)
@@ -190,8 +204,14 @@ class Nouns:
             return self.word(index + 1) in word_list("body_parts")
         if word == "one":
             return determined
+        if word == "can":  # "the trash can", but not "the man can sing"
+            after = verb_forms(self.word(index + 1))
+            return determined and not opening and not after and self.word(index + 1) not in ("not", "n't", "be")
         describes = word in ("own", "other", "two", "first", "next", "last", "more") or is_adverb(word)
-        return describes and determined and opening and self.is_noun(index + 1)
+        after_noun = self.is_noun(index + 1) and (
+            not verb_forms(self.word(index + 1)) or "b" in self.tags(index + 1) or self._describes(index + 1)
+        )
+        return describes and determined and opening and after_noun
 
     def _accepts_verb(
         self, index: int, opening: bool, determined: bool, role: Role, forms: tuple[tuple[str, str], ...]
@@ -237,3 +257,42 @@ class Nouns:
     def is_plural(self, phrase: Phrase) -> bool:
         """Whether a subject takes a verb without -s."""
         return phrase.head in _PLURAL_SUBJECTS or (phrase.kind != "pronoun" and singular(phrase.head) != phrase.head)
+
+    def is_gerund_noun(self, index: int) -> bool:
+        """Whether an -ing word describes the noun after it: "charging cable"."""
+        word, after = self.word(index), self.word(index + 1)
+        return word in word_list("ing_modifiers") and after in word_list("with_ing")
+
+    def is_argument(self, index: int) -> bool:
+        """Whether an object that cannot be half of a compound noun starts here."""
+        word = self.word(index)
+        if (
+            word in word_list("determiners")
+            or word in word_list("objects")
+            or word == "to"
+            or word in word_list("spatial")
+        ):
+            return True
+        phrase = self.at(index)
+        return phrase is not None and (phrase.kind in ("name", "pronoun") or phrase.determined)
+
+    def skip_adverbs(self, index: int) -> int:
+        """The first token from an index on that is no adverb."""
+        while is_adverb(self.word(index)) or self.word(index) in ("both", "all", "each"):
+            index += 1
+        return index
+
+    def tags(self, index: int) -> str:
+        """The tags of every verb form that a token may be; see `lemmas.Form`."""
+        return "".join(found for _, found in verb_forms(self.word(index)))
+
+    def is_gerund(self, index: int) -> bool:
+        """Whether a token is a verb in -ing rather than a noun."""
+        word = self.word(index)
+        if "g" not in self.tags(index) or self.is_gerund_noun(index):
+            return False
+        return word not in word_list("ing_nouns") or self.is_argument(index + 1)
+
+    def is_base(self, index: int) -> bool:
+        """Whether a token may be a verb without an ending."""
+        return "b" in self.tags(index) or self.word(index) == "be"

@@ -244,13 +244,15 @@ def _hub() -> str:
 
 
 def _ask_hub(model: str) -> bool:
+    """Whether the first byte of the weights comes: they lie on another host than the hub's front."""
+    from http.client import HTTPException
     from urllib.request import urlopen
 
+    url = f"{_hub()}/{_repository(model)}/resolve/main/model.bin"
     try:
-        url = f"{_hub()}/api/models/{_repository(model)}"
         with urlopen(url, timeout=HUB_PATIENCE_SECONDS) as reply:
-            return bool(reply.status == 200)
-    except (OSError, ValueError):
+            return len(reply.read(1)) == 1
+    except (OSError, ValueError, HTTPException):
         return False
 
 
@@ -285,4 +287,5 @@ def _prepare_hub() -> None:
     """Short patience and no output for the hub's client; it reads these when it is first imported."""
     os.environ.setdefault("HF_HUB_ETAG_TIMEOUT", f"{HUB_PATIENCE_SECONDS:g}")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")

@@ -34,6 +34,10 @@ LONGEST_NUMBER = 10
 CLOCK = re.compile(r"\b\d{1,2}(?::\d{2}){2,3}\b")
 """A clock that shows seconds, and so differs in every frame."""
 
+LEAST_LENGTH = 1.3
+"""Times its height that a line must be long to be read: what is as high as it is long is a letter or two, and
+reading is what costs most on a table full of lettered things."""
+
 SAME_TEXT = 0.85
 """Share of equal characters from which two readings are two attempts at the same text."""
 
@@ -81,15 +85,19 @@ def read_text(frames: Sequence[Frame], settings: TextInViewSettings) -> list[Tex
 
 
 def read_lines(image: NDArray[np.uint8]) -> list[Line]:
-    """Everything the OCR models take for a line of text in an RGB image, believable or not."""
-    result = _reader()(image[:, :, ::-1])
-    if not result.txts:
-        return []
+    """Everything in an RGB image that the OCR models take for a line of more than two letters."""
+    reader = _reader()
+    found = reader(image[:, :, ::-1], use_det=True, use_cls=False, use_rec=False)
     lines = []
-    for text, score, box in zip(result.txts, result.scores, result.boxes, strict=True):
-        xs, ys = [float(x) for x, _ in box], [float(y) for _, y in box]
-        clean = " ".join(unicodedata.normalize("NFKC", text).split())
-        lines.append(Line(clean, round(float(score), 3), min(xs), min(ys), max(xs), max(ys)))
+    for box in found.boxes if found.boxes is not None else []:
+        crop = _straight(image, box)
+        if crop.shape[1] < LEAST_LENGTH * crop.shape[0]:
+            continue
+        result = reader(crop[:, :, ::-1], use_det=False, use_cls=False, use_rec=True)
+        text = " ".join(unicodedata.normalize("NFKC", result.txts[0]).split()) if result.txts else ""
+        if text:
+            (left, top), (right, bottom) = box.min(axis=0).tolist(), box.max(axis=0).tolist()
+            lines.append(Line(text, round(float(result.scores[0]), 3), left, top, right, bottom))
     return lines
 
 
@@ -147,6 +155,19 @@ def _reader() -> Any:
     return _local.reader
 
 
+def _straight(image: NDArray[np.uint8], box: NDArray[np.float32]) -> NDArray[np.uint8]:
+    """The inside of a four-cornered box (clockwise from the upper left) as an upright RGB strip."""
+    import numpy as np
+    from PIL import Image
+
+    sides = np.linalg.norm(box - np.roll(box, -1, axis=0), axis=1)
+    size = (max(1, round(float(max(sides[0], sides[2])))), max(1, round(float(max(sides[1], sides[3])))))
+    corners = [float(value) for corner in box[[0, 3, 2, 1]] for value in corner]
+    strip = Image.fromarray(image).transform(size, Image.Transform.QUAD, corners, Image.Resampling.BICUBIC)
+    upright = np.asarray(strip)
+    return np.rot90(upright) if size[1] >= 1.5 * size[0] else upright
+
+
 def _letters(text: str) -> int:
     """Letters and digits; a Chinese, Japanese or Korean character says as much as two letters."""
     wide = sum(unicodedata.east_asian_width(character) == "W" for character in text if character.isalnum())
@@ -190,21 +211,37 @@ def _cut(block: Sequence[Line]) -> list[list[Line]]:
 def _add(texts: list[Text], new: Text) -> None:
     """Add a reading, or join it with an earlier reading of the same text; the better one gives the words."""
     for index, old in enumerate(texts):
-        if old.first_ms != new.first_ms and _is_same(old.text, new.text):
-            best = new if _runs(new.text) or new.score >= old.score else old
-            texts[index] = replace(best, first_ms=old.first_ms, last_ms=new.last_ms)
+        if _is_same(old.text, new.text, old.last_ms != new.first_ms):
+            texts[index] = replace(_better(old, new), first_ms=old.first_ms, last_ms=new.last_ms)
             return
     texts.append(new)
 
 
-def _is_same(one: str, other: str) -> bool:
-    """Whether two readings are of one text: alike, and with the same digits apart from a running clock's."""
-    if _runs(one) and _runs(other):
+def _is_same(one: str, other: str, apart: bool) -> bool:
+    """Whether two readings are of one text: equal, or in frames apart, one the other's part or much alike.
+
+    Alike are readings with the same digits, apart from those of a running clock.
+    """
+    if apart and _runs(one) and _runs(other):
         one, other = CLOCK.sub("", one), CLOCK.sub("", other)
     plain_one, plain_other = _plain(one), _plain(other)
+    if not apart or plain_one == plain_other:
+        return plain_one == plain_other
+    if plain_one in plain_other or plain_other in plain_one:
+        return bool(plain_one and plain_other)
     if re.findall(r"\d", plain_one) != re.findall(r"\d", plain_other):
         return False
     return SequenceMatcher(None, plain_one, plain_other, autojunk=False).ratio() >= SAME_TEXT
+
+
+def _better(old: Text, new: Text) -> Text:
+    """A clock's last reading, the whole rather than its part, else the reading with the higher score."""
+    if _runs(old.text) and _runs(new.text):
+        return new
+    plain_old, plain_new = _plain(old.text), _plain(new.text)
+    if plain_old != plain_new and (plain_old in plain_new or plain_new in plain_old):
+        return max(old, new, key=lambda text: len(text.text))
+    return new if new.score >= old.score else old
 
 
 def _runs(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from amr.perceive.lemmas import word_list
 
@@ -54,6 +54,7 @@ def _function_words() -> frozenset[str]:
     return frozenset().union(*(word_list(name) for name in names)) | {"and", "but", "or", ",", ".", "!", ";"}
 
 
+@lru_cache(maxsize=64)
 def tokenise(text: str) -> Sentence:
     """The tokens of one sentence: "Don't" gives "Do" + "n't", "next to" is one token."""
     words: list[str] = []
@@ -88,16 +89,14 @@ def _join(plain: Sentence) -> Sentence:
     return Sentence(plain.text, words, low, spans)
 
 
-def _phrase_length(
-    low: list[str], index: int, options: list[tuple[str, ...]] | tuple[tuple[str, ...], ...]
-) -> int:
+def _phrase_length(low: list[str], index: int, options: list[tuple[str, ...]] | tuple[tuple[str, ...], ...]) -> int:
     for parts in options:
         end = index + len(parts)
         if tuple(low[index:end]) != parts:
             continue
         following = low[end] if end < len(low) else "."
         # "a little" is an amount of doing, but "a little girl" and "a bit of salt" are things
-        if "-".join(parts) in _VAGUE and following not in _function_words() or following == "of":
+        if ("-".join(parts) in _VAGUE and following not in _function_words()) or following == "of":
             continue
         return len(parts)
     return 1

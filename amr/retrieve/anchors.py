@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from amr.perceive.lemmas import singular
+from amr.perceive.lemmas import singular, verbs
 
 if TYPE_CHECKING:
     from amr.config import RetrieveSettings
@@ -19,14 +19,6 @@ if TYPE_CHECKING:
 Ids = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Anchors:
-    """Candidates best first as (node id, fused score), and the cosine of those that the dense lane looked at."""
-
-    ranked: list[tuple[int, float]]
-    cosines: dict[int, float]
-
-
 def find_anchors(
     snapshot: Snapshot,
     question: Question,
@@ -35,21 +27,46 @@ def find_anchors(
     visible: Ids,
     named: Ids,
     settings: RetrieveSettings,
-) -> Anchors:
-    """Ranks the `visible` nodes for a question; `vector` [d] is its embedding, `named` the nodes of its entities."""
+) -> list[tuple[int, float]]:
+    """The nodes to look at as (node id, fused score), best first; ties by id.
+
+    Of the `visible` ones: those that share words with the question as it is asked, and with its meaning words in
+    all their forms; those nearest to its embedding `vector` [d]; and, of the `named` ones, which mention a person
+    or a thing of the question, those that share most words.
+    """
     depth = settings.lane_depth
-    text = [node_id for node_id, _ in snapshot.search_text(view.scope, question.text, visible, depth)]
-    dense = snapshot.search_vectors(view.scope, vector, visible, depth) if vector.any() else []
-    lanes = [text, [node_id for node_id, _ in dense]]
-    if len(named):
-        lanes.append([node_id for node_id, _ in snapshot.search_text(view.scope, question.text, named, depth)])
+    meant = " ".join(_forms(question))
+    lanes = [
+        _ids(snapshot.search_text(view.scope, question.text, visible, depth)),
+        _ids(snapshot.search_text(view.scope, meant, visible, depth)),
+        _ids(snapshot.search_vectors(view.scope, vector, visible, depth)) if vector.any() else [],
+        _ids(snapshot.search_text(view.scope, meant, named, depth)),
+    ]
     scores: dict[int, float] = {}
     for lane in lanes:
         for rank, node_id in enumerate(lane):
             scores[node_id] = scores.get(node_id, 0.0) + 1 / (settings.rrf_constant + rank + 1)
     fused = [(node_id, round(score, 8)) for node_id, score in scores.items()]
-    ranked = sorted(fused, key=lambda row: (-row[1], row[0]))
-    return Anchors(ranked, dict(dense))
+    return sorted(fused, key=lambda row: (-row[1], row[0]))
+
+
+@cache
+def _forms_of(base: str) -> list[str]:
+    return [form for form, found in verbs().forms.items() if any(base == verb for verb, _ in found)]
+
+
+def _ids(rows: list[tuple[int, float]]) -> list[int]:
+    return [node_id for node_id, _ in rows]
+
+
+def _forms(question: Question) -> list[str]:
+    """The words that the evidence may use: those of the question, other words for them, and forms of its verbs."""
+    words: list[str] = []
+    for term in question.terms:
+        words += [term.word, *sorted(term.pairs), *sorted(term.also)]
+        if term.kind == "verb":
+            words += _forms_of(term.lemma)
+    return list(dict.fromkeys(words))
 
 
 def object_handles(snapshot: Snapshot, scope: str, name: str) -> list[str]:

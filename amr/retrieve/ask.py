@@ -63,7 +63,7 @@ def _place_of(search: Search, found: Sequence[Candidate], node: Node) -> Candida
     for candidate in found:
         if candidate.node.node_id == node.node_id:
             return candidate
-    return search.judged([node.node_id])[0]
+    return search.judged([node.node_id], {})[0]
 
 
 def _best(question: Question, found: Sequence[Candidate]) -> list[Candidate]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from amr.models.embedding import embed
 from amr.perceive.names import handle
 from amr.records import Evidence, Node
-from amr.retrieve.anchors import Anchors, find_anchors, object_handles
+from amr.retrieve.anchors import find_anchors, object_handles
 from amr.retrieve.calibration import calibration
 from amr.retrieve.evidence import evidence_of
 from amr.retrieve.question import Question, read_question
@@ -52,7 +51,7 @@ class Search:
         anchors = find_anchors(
             self.snapshot, self.question, self.vector, self.view, self.visible, named, self.settings.retrieve
         )
-        return self.judged([node_id for node_id, _ in anchors.ranked], anchors)
+        return self.judged([node_id for node_id, _ in anchors], dict(anchors))
 
     def _objects(self) -> list[str]:
         nouns = [term.word for term in self.question.terms if term.kind == "noun" and not term.bigrams]
@@ -60,7 +59,7 @@ class Search:
         direct = [handle(name) for name in [*nouns, *pairs]]
         return [*direct, *object_handles(self.snapshot, self.view.scope, self.question.target)]
 
-    def judged(self, ids: Sequence[int], anchors: Anchors | None = None) -> list[Candidate]:
+    def judged(self, ids: Sequence[int], ranks: Mapping[int, float]) -> list[Candidate]:
         """These nodes with their neighbours in time, judged against the question, best first."""
         places = np.searchsorted(self.visible, np.asarray(ids, np.int64))
         reach = calibration().nearby_events
@@ -70,8 +69,7 @@ class Search:
             for i in range(max(0, place - reach), min(len(self.visible), place + reach + 1))
         }
         nodes = self.snapshot.nodes(sorted(around))
-        ranks = dict(anchors.ranked) if anchors else {}
-        cosines = self._cosines(ids, anchors.cosines if anchors else {})
+        cosines = self._cosines([nodes[node_id] for node_id in ids])
         found = []
         for node_id, place in zip(ids, places, strict=True):
             near = self.visible[max(0, place - reach) : place + reach + 1]
@@ -82,11 +80,12 @@ class Search:
             found.append(candidate)
         return sorted(found, key=_order)
 
-    def _cosines(self, ids: Sequence[int], known: dict[int, float]) -> dict[int, float]:
-        missing = np.asarray(sorted(set(ids) - set(known)), np.int64)
-        if not len(missing) or not self.vector.any():
-            return known
-        return {**known, **dict(self.snapshot.search_vectors(self.view.scope, self.vector, missing, len(missing)))}
+    def _cosines(self, nodes: Sequence[Node]) -> dict[int, float]:
+        """The cosine of each node's text with the question; embedding a text again is faster than reading it."""
+        if not nodes:
+            return {}
+        rows = embed([node.text for node in nodes]) @ self.vector
+        return {node.node_id: round(float(row), 4) for node, row in zip(nodes, rows, strict=True)}
 
 
 def _order(candidate: Candidate) -> tuple[float, float, int, int]:
@@ -103,17 +102,16 @@ def _is_near(node: Node, other: Node) -> bool:
 
 def likeness(word: str, words: frozenset[str]) -> float:
     """The cosine between a word and the nearest in meaning of some words."""
-    wanted = _word_vector(word)
-    if wanted is None:
+    others = [other for other in words if len(other) > 2]
+    unknown = [text for text in [word, *others] if text not in _word_vectors]
+    _word_vectors.update(zip(unknown, embed(unknown), strict=True))
+    if not others:
         return 0.0
-    vectors = [vector for other in words if len(other) > 2 and (vector := _word_vector(other)) is not None]
-    return round(float(np.max(np.stack(vectors) @ wanted)), 4) if vectors else 0.0
+    return round(float(np.max(np.stack([_word_vectors[other] for other in others]) @ _word_vectors[word])), 4)
 
 
-@lru_cache(maxsize=1 << 16)
-def _word_vector(word: str) -> NDArray[np.float32] | None:
-    vector: NDArray[np.float32] = embed([word])[0]
-    return vector if vector.any() else None
+_word_vectors: dict[str, NDArray[np.float32]] = {}
+"""Of every word compared by this process; a question compares some hundred words."""
 
 
 def query(snapshot: Snapshot, directory: Path, question: str, view: View, settings: Settings, k: int) -> list[Evidence]:

@@ -185,7 +185,8 @@ def _names(tokens: list[Token], index: int, known: frozenset[str]) -> bool:
     token = tokens[index]
     if token.low in _SUBJECTS or not token.text[0].isalpha():
         return False
-    if token.low in known and token.low not in word_list("stopwords"):
+    plain = token.low in word_list("stopwords") or token.low in calibration().asking or verb_forms(token.low)
+    if token.low in known and not plain:
         return True
     if index == 0:
         return may_open_as_name(token.text) and token.low not in calibration().asking and not verb_forms(token.low)
@@ -322,7 +323,9 @@ def _aside(tokens: list[Token], verb_at: frozenset[int]) -> frozenset[int]:
     for index, token in enumerate(tokens):
         if index < 2:
             continue
-        relative = token.low in ("i", "we", "you") and tokens[index - 1].low not in _AUXILIARIES and main != index + 1
+        before = tokens[index - 1].low
+        relative = token.low in ("i", "we", "you") and main != index + 1
+        relative = relative and before not in _AUXILIARIES and before not in word_list("question_words")
         if token.low in _ASIDE or (relative and tokens[index - 1].text[0].isalpha()):
             return frozenset(range(index, len(tokens)))
     return frozenset()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +25,42 @@ def database_file(directory: Path) -> Path:
     return directory / "memory.duckdb"
 
 
+_idle: list[duckdb.DuckDBPyConnection] = []
+
+
 @contextmanager
 def connected(directory: Path, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
-    """An open connection; the caller holds the gate. Raises BadInput when the file is not a memory."""
-    file = database_file(directory)
+    """An open connection; the caller holds the gate. Raises BadInput when the file is not a memory.
+
+    Starting DuckDB takes ten times as long as opening a file, so an engine that was let go of is used again.
+    """
     try:
-        connection = duckdb.connect(str(file), read_only=read_only, config={"threads": 2})
+        connection = _engine()
+        file = str(database_file(directory)).replace("'", "''")
+        connection.execute(f"ATTACH '{file}' AS amr (TYPE duckdb{', READ_ONLY' if read_only else ''})")
+        connection.execute("USE amr")
     except duckdb.Error as error:
         raise failure(directory, error) from error
     try:
-        if not read_only:
-            # The writer checkpoints by itself, rarely: closing after a commit must not rewrite the file.
-            connection.execute("PRAGMA disable_checkpoint_on_shutdown")
-            connection.execute("SET checkpoint_threshold = '1TB'")
         yield connection
-    finally:
+        connection.execute("USE memory")
+        connection.execute("DETACH amr")
+    except BaseException:
         connection.close()
+        raise
+    _idle.append(connection)
+
+
+def _engine() -> duckdb.DuckDBPyConnection:
+    with suppress(IndexError):
+        return _idle.pop()
+    # Without a file of its own, an engine that runs out of memory would spill into the current folder.
+    spill = Path(tempfile.gettempdir()) / f"amr-{os.getpid()}"
+    engine = duckdb.connect(config={"threads": 2, "temp_directory": str(spill)})
+    # The writer checkpoints by itself, rarely: closing after a commit must not rewrite the file.
+    engine.execute("PRAGMA disable_checkpoint_on_shutdown")
+    engine.execute("SET checkpoint_threshold = '1TB'")
+    return engine
 
 
 def failure(directory: Path, error: Exception) -> BadInput:
@@ -57,7 +79,8 @@ def create(directory: Path, embedder: str) -> None:
         return
     # A kill half way leaves only the temporary file, never a memory without tables.
     fresh = directory / "memory.new"
-    fresh.unlink(missing_ok=True)
+    for left_over in (fresh, directory / "memory.new.wal"):
+        left_over.unlink(missing_ok=True)
     with duckdb.connect(str(fresh)) as connection:
         connection.execute(DDL)
         rows = [("format_version", str(FORMAT_VERSION)), ("embedder", embedder)]
@@ -89,7 +112,7 @@ def require_memory(directory: Path) -> None:
     except OSError as error:
         raise BadInput(f"The memory {directory} cannot be read ({error.strerror}); check its rights.") from error
     if not present:
-        raise BadInput(f"There is no memory in {directory}; make one with: amr ingest VIDEO --memory {directory}")
+        raise BadInput(f"There is no memory in {directory}; make one with `amr ingest VIDEO --memory {directory}`.")
 
 
 @contextmanager
@@ -99,6 +122,9 @@ def reading(directory: Path, scope: str | None = None) -> Iterator[Snapshot]:
     With `scope`, that scope's text index is brought up to date first, if a kill or a hand left it behind.
     """
     require_memory(directory)
+    if not _idle:
+        # Not inside the gate, where a writer would wait for it.
+        _idle.append(_engine())
     while True:
         with gate.reading(directory), connected(directory, read_only=True) as connection:
             check_version(connection, directory)
@@ -144,7 +170,7 @@ def repair_text(directory: Path, scope: str) -> None:
 
 def _rows_after(connection: duckdb.DuckDBPyConnection, scope: str, last: int) -> Iterator[list[tuple[int, str]]]:
     query = "SELECT node_id, text, payload FROM nodes WHERE scope_id = ? AND node_id > ? ORDER BY node_id"
-    cursor = connection.cursor().execute(query, [scope, last])
+    cursor = connection.execute(query, [scope, last])
     while rows := cursor.fetchmany(_REPAIR_ROWS):
         yield [(int(row[0]), indexed_text(row[1], row[2])) for row in rows]
 

@@ -153,6 +153,10 @@ class Snapshot:
         query = "SELECT clip_index, state, uri, t_start_ms, t_end_ms FROM clips WHERE source_id = ? AND pass_id = ?"
         return {row[0]: (row[1], row[2], row[3], row[4]) for row in self._all(query, [source_id, pass_id])}
 
+    def clip_files(self, source_id: int) -> dict[str, int]:
+        """The index that each clip file of a source was given, by any pass."""
+        return dict(self._all("SELECT DISTINCT uri, clip_index FROM clips WHERE source_id = ? ORDER BY 2", [source_id]))
+
     def visible(self, view: View) -> Ids:
         """The ids, int64 [n] ascending, of the nodes that a question may see."""
         condition, values = visibility(view)

@@ -21,7 +21,8 @@ from amr.store.rows import Batch, PassRow, SourceRow
 from amr.store.schema import MEMORY_WORLD
 from amr.store.snapshot import LIVE, indexed_text
 
-CHECKPOINT_WAL_BYTES = 16_000_000
+CHECKPOINT_WAL_BYTES = 1_000_000
+"""Every open replays the log (4 ms for each MB), a checkpoint costs 10 to 20 ms however large the memory is."""
 
 _INT = pa.int64()
 _TEXT = pa.string()
@@ -73,6 +74,7 @@ class Writer:
         self.directory = directory
         self._command = command
         self._text: dict[str, text.TextWriter] = {}
+        self._tails: dict[str, int] = {}
         with database.reading(directory) as snapshot:
             written_by = snapshot.meta("embedder")
             if written_by != embedder:
@@ -115,7 +117,7 @@ class Writer:
             changes = [] if staged else [*_gains(connection, batch), *retired]
             root = _adjust_worlds(connection, changes)
             self._log(connection, commit_id, root, batch.rows())
-            self._index(connection, batch.nodes)
+            self._index(connection, batch)
         return commit_id
 
     def finish_pass(self, source: SourceRow, revealed: PassRow | None, replaced: Sequence[PassRow]) -> int:
@@ -166,29 +168,38 @@ class Writer:
         connection.execute("INSERT INTO commits VALUES (?, ?, ?, ?, ?)", [commit_id, wall, self._command, root, rows])
         connection.execute("COMMIT")
 
-    def _index(self, connection: duckdb.DuckDBPyConnection, nodes: list[Node]) -> None:
-        for scope in dict.fromkeys(node.scope_id for node in nodes):
-            mine = [node for node in nodes if node.scope_id == scope]
+    def _index(self, connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
+        embedded = {node_id for node_id, lane, _ in batch.vectors if lane == "text"}
+        for scope in dict.fromkeys(node.scope_id for node in batch.nodes):
+            mine = [node for node in batch.nodes if node.scope_id == scope]
             if scope not in self._text:
                 self._text[scope] = text.TextWriter(text.text_directory(self.directory, scope))
             writer = self._text[scope]
             writer.add((node.node_id, indexed_text(node.text, canonical_json(node.payload))) for node in mine)
             writer.commit(mine[-1].node_id)
-            self._fold(connection, scope)
+            self._fold(connection, scope, sum(node.node_id in embedded for node in mine))
 
-    def _fold(self, connection: duckdb.DuckDBPyConnection, scope: str) -> None:
+    def _fold(self, connection: duckdb.DuckDBPyConnection, scope: str, added: int) -> None:
         file = vectors.index_file(self.directory, scope)
-        folded = vectors.folded_through(file)
-        tail = "FROM vectors v JOIN nodes n USING (node_id) WHERE n.scope_id = ? AND v.node_id > ? AND lane = 'text'"
-        count = connection.execute(f"SELECT count(*) {tail}", [scope, folded]).fetchone()
-        if count is None or count[0] <= vectors.FOLD_ROWS:
-            return
-        query = f"SELECT v.node_id, v.v {tail} ORDER BY 1 LIMIT {vectors.FOLD_ROWS}"
-        table = connection.sql(query, params=[scope, folded]).to_arrow_table()
-        assert table is not None
-        matrix = table["v"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
-        vectors.fold(file, table["node_id"].to_numpy(), np.asarray(matrix, dtype=np.float32))
-        self._fold(connection, scope)
+        if scope in self._tails:
+            self._tails[scope] += added
+        else:
+            self._tails[scope] = _tail_rows(connection, scope, vectors.folded_through(file))
+        while self._tails[scope] > vectors.FOLD_ROWS:
+            query = f"SELECT v.node_id, v.v {_TAIL} ORDER BY 1 LIMIT {vectors.FOLD_ROWS}"
+            table = connection.sql(query, params=[scope, vectors.folded_through(file)]).to_arrow_table()
+            assert table is not None
+            matrix = table["v"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
+            vectors.fold(file, table["node_id"].to_numpy(), np.asarray(matrix, dtype=np.float32))
+            self._tails[scope] -= vectors.FOLD_ROWS
+
+
+_TAIL = "FROM vectors v JOIN nodes n USING (node_id) WHERE n.scope_id = ? AND v.node_id > ? AND lane = 'text'"
+
+
+def _tail_rows(connection: duckdb.DuckDBPyConnection, scope: str, folded: int) -> int:
+    row = connection.execute(f"SELECT count(*) {_TAIL}", [scope, folded]).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _after_last(connection: duckdb.DuckDBPyConnection, table: str, column: str) -> int:

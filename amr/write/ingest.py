@@ -12,6 +12,7 @@ from blake3 import blake3
 
 from amr.channels.view import View
 from amr.config import Settings
+from amr.errors import UsageError
 from amr.media.frame import save_frame
 from amr.media.source import Source
 from amr.models.embedding import embed
@@ -69,20 +70,19 @@ def ingest_source(
     """Writes every clip of `source` that the memory does not hold yet.
 
     `progress` is told the end, in milliseconds, of each clip that is done. A clip that cannot be read is recorded
-    as failed and tried again by the next command. KeyboardInterrupt commits the clips that are whole, then rises.
+    as failed and tried again by the next command. An interruption loses the clips that are not committed yet.
     """
     target = _target(writer, source, perceiver, settings, scope)
     report = SourceReport(target.row.source_id, source.name, clips_skipped=len(target.done))
     report.warnings += source.warnings
     pipeline = _Pipeline(writer, target, report, perceiver)
     ends = [end for _, end in target.done.values()]
-    try:
-        for clip in source.clips(set(target.done)):
-            pipeline.take(clip, text_only=source.kind in ("captions", "events"))
-            ends.append(clip.end_ms)
-            progress(clip.end_ms)
-    finally:
-        pipeline.flush()
+    for clip in source.clips(set(target.done)):
+        pipeline.take(clip, text_only=source.kind in ("captions", "events"))
+        ends.append(clip.end_ms)
+        progress(clip.end_ms)
+    # Not in a finally: an interruption can strike in the middle of a clip, which must not be committed by half.
+    pipeline.flush()
     _finish(writer, source, target, report, keep_pass, max(ends, default=0))
     return report
 
@@ -90,7 +90,7 @@ def ingest_source(
 def _target(writer: Writer, source: Source, perceiver: Perceiver, settings: Settings, scope: str) -> _Target:
     opening = Batch()
     clip_ms = round(settings.clip_seconds * 1000) if source.kind in ("video", "captions") else 0
-    digest = blake3(f"{perceiver.settings_hash}|{source.captions_key}".encode()).hexdigest()
+    digest = blake3(f"{perceiver.settings_hash(source.has_captions)}|{source.captions_key}".encode()).hexdigest()
     with database.reading(writer.directory) as snapshot:
         row = next((known for known in snapshot.sources(scope) if known.key == source.key), None)
         passes = [] if row is None else [p for p in snapshot.passes(row.source_id) if p.state != "replaced"]
@@ -99,6 +99,12 @@ def _target(writer: Writer, source: Source, perceiver: Perceiver, settings: Sett
         clips = {} if row is None or current is None else snapshot.clips(row.source_id, current.pass_id)
         scope_node = snapshot.world_node(scope, None)
         source_node = None if row is None else snapshot.world_node(scope, row.source_id)
+        numbered = {} if row is None else snapshot.clip_files(row.source_id)
+    if row is not None and source.kind == "folder":
+        _require_same_folder(row, source)
+        # A clip file keeps the number and the zero of time that it had when it was first seen.
+        source.known = {Path(uri).name: index for uri, index in numbered.items()}
+        source.origin_wall_ms = row.origin_wall_ms
     if row is None:
         row = _source_row(writer, source, scope)
         opening.sources.append(row)
@@ -117,6 +123,14 @@ def _target(writer: Writer, source: Source, perceiver: Perceiver, settings: Sett
     failed = {index for index, (state, *_) in clips.items() if state == "failed"}
     others = [p for p in passes if p.pass_id != current.pass_id]
     return _Target(row, current, others, source_node, done, failed, opening)
+
+
+def _require_same_folder(row: SourceRow, source: Source) -> None:
+    """Folders are known by name: raises UsageError when another one has this name. A folder may be moved."""
+    if row.uri != source.uri and Path(row.uri).is_dir():
+        raise UsageError(
+            f"The memory has another folder named {row.name}, {row.uri}; give {source.uri} a name of its own with --source."
+        )
 
 
 def _source_row(writer: Writer, source: Source, scope: str) -> SourceRow:

@@ -32,7 +32,7 @@ def sound(path: Path) -> NDArray[np.float32]:
     """All of a file's sound, 16 kHz mono."""
     resampler = av.AudioResampler("flt", "mono", 16_000)
     with av.open(str(path)) as container:
-        decoded = [frame for frame in container.decode(audio=0)]
+        decoded = list(container.decode(audio=0))
     parts = [part.to_ndarray()[0] for frame in [*decoded, None] for part in resampler.resample(frame)]
     return np.concatenate(parts)
 

@@ -5,6 +5,7 @@ import socket
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -61,7 +62,7 @@ def test_two_people_on_the_phone_are_heard_when_they_speak() -> None:
 def test_the_sentences_of_a_speech_are_apart() -> None:
     parts = find_speech(sound(test_data("audio/jfk.flac")))
     assert len(parts) == 4
-    assert all(before[1] <= after[0] for before, after in zip(parts, parts[1:], strict=False))
+    assert all(before[1] <= after[0] for before, after in pairwise(parts))
 
 
 def test_silence_noise_and_a_hum_are_no_speech() -> None:
@@ -125,12 +126,12 @@ def test_fetching_without_a_hub_says_so_in_one_sentence() -> None:
 
 @pytest.mark.usefixtures("no_weights")
 def test_whisper_asked_for_by_name_must_be_there() -> None:
-    with pytest.raises(ProviderError, match="amr doctor --fetch speech"):
+    with pytest.raises(ProviderError, match=r"amr doctor --fetch speech"):
         choose_recogniser(settings("whisper"))
 
 
 def test_a_model_that_does_not_exist_is_bad_input() -> None:
-    with pytest.raises(BadInput, match="There is no speech model gigantic; set speech.model to one of .*tiny"):
+    with pytest.raises(BadInput, match=r"There is no speech model gigantic; set speech.model to one of .*tiny"):
         choose_recogniser(settings(model="gigantic"))
 
 

@@ -64,7 +64,9 @@ def test_a_staged_pass_is_unseen_until_it_is_finished_and_then_replaces_the_othe
         film.clip(0, said("as first seen"))
         before = root(tmp_path)
         second = film_again(writer, film)
-        second.current = type(film.current)(writer.new_id("passes"), film.source.source_id, "other", "s", 5000, "staged")
+        second.current = type(film.current)(
+            writer.new_id("passes"), film.source.source_id, "other", "s", 5000, "staged"
+        )
         second.staged = True
         second.clip(0, said("as seen better"))
         assert root(tmp_path) == before

@@ -40,7 +40,7 @@ def make_video(
         inputs += ["-f", "lavfi", "-t", seconds, "-i", sound]
     codecs: list[object] = []
     if picture:
-        codecs += ["-c:v", "libx264", "-preset", "fast", "-g", key_every, "-pix_fmt", "yuv420p"]
+        codecs += ["-c:v", "libx264", "-preset", "fast", "-g", key_every, "-sc_threshold", 0, "-pix_fmt", "yuv420p"]
     if sound:
         codecs += ["-c:a", "aac", "-b:a", "48k"]
     ffmpeg(*inputs, *codecs, *extra, path)

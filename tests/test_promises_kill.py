@@ -1,0 +1,122 @@
+"""Killed or interrupted at any instant, the same command continues to the memory of a run left alone."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from amr.records import ClipAnalysis
+from tests.support.command import amr, assert_one_sentence, contents, ran, root, start
+from tests.support.memories import events_jsonl, said
+
+CLIPS = 1_500
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An events file so long that it is committed in several groups of clips."""
+    rows = [(i, said(f"I put the cup on table {i}.", obj="cup")) for i in range(CLIPS)]
+    return events_jsonl(tmp_path_factory.mktemp("events") / "day.jsonl", rows)
+
+
+@pytest.fixture(scope="module")
+def events_memory(events: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    memory = tmp_path_factory.mktemp("undisturbed") / "events"
+    ran("ingest", events, "--memory", memory)
+    return memory
+
+
+def stop_at(process: subprocess.Popen[str], reached: Callable[[], bool], then_seconds: float, sign: int) -> None:
+    """Sends a signal some time after `reached()` first holds; the command must still be at work then."""
+    deadline = time.monotonic() + 60
+    while not reached():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    time.sleep(then_seconds)
+    assert process.poll() is None, "the command ended before it could be killed"
+    process.send_signal(sign)
+
+
+def commits_seen(memory: Path) -> str:
+    """A mark that changes with every commit, read without opening the memory."""
+    note = memory / "text" / "default" / "indexed-through"
+    return note.read_text() if note.exists() else ""
+
+
+def moved_on(memory: Path) -> Callable[[], bool]:
+    before = commits_seen(memory)
+    return lambda: commits_seen(memory) != before
+
+
+def kill(arguments: tuple[object, ...], memory: Path, reached: Callable[[], bool], then_seconds: float) -> None:
+    process = start(*arguments, "--memory", memory)
+    stop_at(process, reached, then_seconds, signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+
+
+def test_a_film_killed_five_times_is_whole_after_the_same_command(
+    film: Path, film_memory: Path, tmp_path: Path
+) -> None:
+    chance, memory = random.Random(1), tmp_path / "memory"
+    command = ("ingest", film, "--clip-seconds", 2)
+    # Twice while the memory is made and the first clip is written, then from one commit to the next.
+    kill(command, memory, (memory / "writer.lock").exists, chance.uniform(0, 0.05))
+    kill(command, memory, (memory / "memory.duckdb").exists, chance.uniform(0, 0.05))
+    for _ in range(3):
+        kill(command, memory, moved_on(memory), chance.uniform(0, 0.06))
+    ran(*command, "--memory", memory)
+    assert contents(memory) == contents(film_memory)
+
+
+def test_events_killed_five_times_are_whole_after_the_same_command(
+    events: Path, events_memory: Path, tmp_path: Path
+) -> None:
+    chance, memory = random.Random(2), tmp_path / "memory"
+    kill(("ingest", events), memory, (memory / "memory.new").exists, chance.uniform(0, 0.03))
+    kill(("ingest", events), memory, (memory / "memory.duckdb").exists, chance.uniform(0.05, 0.2))
+    for _ in range(3):
+        kill(("ingest", events), memory, moved_on(memory), chance.uniform(0, 0.12))
+    ran("ingest", events, "--memory", memory)
+    assert contents(memory) == contents(events_memory)
+
+
+def test_a_memory_killed_while_its_tables_are_made_is_made_anew(film: Path, tmp_path: Path) -> None:
+    import duckdb
+
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    # What a kill in the middle of making the tables leaves: the file, and its log beside it.
+    half_made = duckdb.connect(str(memory / "memory.new"))
+    half_made.execute("CREATE TABLE meta(key VARCHAR, value VARCHAR)")
+    log = (memory / "memory.new.wal").read_bytes()
+    half_made.close()
+    (memory / "memory.new.wal").write_bytes(log)
+    ran("ingest", film, "--perceiver", "null", "--memory", memory)
+    fresh = tmp_path / "fresh"
+    ran("ingest", film, "--perceiver", "null", "--memory", fresh)
+    assert root(memory) == root(fresh)
+
+
+@pytest.mark.parametrize("source", ["film", "events"])
+def test_an_interrupted_command_says_so_in_a_sentence_and_continues_later(
+    source: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    chance, memory = random.Random(source), tmp_path / "memory"
+    command = ("ingest", request.getfixturevalue(source), "--clip-seconds", 2, "--quiet", "--memory", memory)
+    for _ in range(2):
+        process = start(*command)
+        stop_at(process, moved_on(memory), chance.uniform(0, 0.05), signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 130
+        assert out == ""
+        assert_one_sentence(err, "Run the same command to continue")
+    ran(*command)
+    assert contents(memory) == contents(request.getfixturevalue(f"{source}_memory"))
