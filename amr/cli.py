@@ -38,16 +38,22 @@ ToOption = Annotated[str | None, typer.Option("--to", help="Only what starts at 
 CountOption = Annotated[int, typer.Option("--k", min=1, max=1000, help="How many pieces of evidence.")]
 
 
-@app.callback()
-def _common(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
-) -> None:
-    if version:
+def _show_version(wanted: bool) -> None:
+    if wanted:
         from amr import __version__
 
         typer.echo(f"amr {__version__}")
         raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    """Options of the command line itself; main() looks for --debug."""
 
 
 @app.command()

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
-from pydantic_settings import (
-    BaseSettings,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    TomlConfigSettingsSource,
-)
 
 from amr.errors import BadInput
 from amr.resources import resource
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_PREFIX = "AMR_"
 
 
 class SpeechSettings(BaseModel, extra="forbid"):
@@ -41,10 +45,8 @@ class RetrieveSettings(BaseModel, extra="forbid"):
     rrf_constant: int = Field(ge=1)
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel, extra="forbid"):
     """All settings of one command. Times in seconds, sizes in pixels."""
-
-    model_config = SettingsConfigDict(env_prefix="AMR_", env_nested_delimiter="__", extra="forbid")
 
     clip_seconds: float = Field(gt=0, le=3600)
     frames_per_clip: int = Field(ge=1, le=64)
@@ -62,28 +64,47 @@ def load_settings(config: Path | None = None, **flags: Any) -> Settings:
 
     Raises BadInput when a file or a value cannot be used.
     """
-    if config is not None and not config.is_file():
-        raise BadInput(f"The config file {config} does not exist; check the path given to --config.")
-    files = [resource("configs/default.toml")] + ([config] if config else [])
-
-    class _Layered(Settings):
-        @classmethod
-        def settings_customise_sources(
-            cls,
-            settings_cls: type[BaseSettings],
-            init_settings: PydanticBaseSettingsSource,
-            env_settings: PydanticBaseSettingsSource,
-            dotenv_settings: PydanticBaseSettingsSource,
-            file_secret_settings: PydanticBaseSettingsSource,
-        ) -> tuple[PydanticBaseSettingsSource, ...]:
-            toml = [TomlConfigSettingsSource(settings_cls, file) for file in reversed(files)]
-            return (init_settings, env_settings, *toml)
-
+    layers: list[Mapping[str, Any]] = [_read(resource("configs/default.toml"))]
+    if config is not None:
+        layers.append(_read(config))
+    layers += [_environment(), {name: value for name, value in flags.items() if value is not None}]
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        merged = _over(merged, layer)
     try:
-        return _Layered(**{name: value for name, value in flags.items() if value is not None})
+        return Settings(**merged)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         raise BadInput(f"The setting {name} cannot be used: {first['msg']}.") from error
+
+
+def _read(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        raise BadInput(f"The config file {file} does not exist; check the path given to --config.")
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise BadInput(f"The config file {file} cannot be read ({error.strerror}); check its rights.") from error
     except ValueError as error:
-        raise BadInput(f"The config file {config} is not valid TOML: {error}.") from error
+        raise BadInput(f"The config file {file} is not valid TOML: {error}.") from error
+
+
+def _environment() -> dict[str, Any]:
+    """What AMR_* says, with `__` between a section and its key. Other AMR_* names, such as AMR_MEMORY, are skipped."""
+    found: dict[str, Any] = {}
+    for variable, text in os.environ.items():
+        section, _, key = variable.lower().removeprefix(_PREFIX.lower()).partition("__")
+        if not variable.upper().startswith(_PREFIX) or section not in Settings.model_fields:
+            continue
+        found = _over(found, {section: {key: text}} if key else {section: text})
+    return found
+
+
+def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings laid over others, section by section."""
+    merged = dict(below)
+    for name, value in above.items():
+        old = merged.get(name)
+        merged[name] = _over(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return merged

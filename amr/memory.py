@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from amr.store.snapshot import Snapshot
     from amr.write.ingest import SourceReport
 
+_OWN_NAMES = ("i", "me", "my", "myself", "user")
+
 
 def default_directory() -> Path:
     """The memory of a command that names none: AMR_MEMORY, else the user's data directory."""
@@ -169,11 +171,13 @@ class Memory:
 
         from amr.perceive.language import handle, normalise_object
         from amr.retrieve.evidence import evidence_of
+        from amr.retrieve.question import WEARER
 
         with database.reading(self.directory) as snapshot:
             ids = snapshot.visible(_view(snapshot, filters))
             if person is not None:
-                ids = np.intersect1d(ids, snapshot.mentioning(filters.scope, [handle(person)], "person"))
+                name = WEARER if person.lower() in _OWN_NAMES else handle(person)
+                ids = np.intersect1d(ids, snapshot.mentioning(filters.scope, [name], "person"))
             if object is not None:
                 name = handle(normalise_object(object))
                 ids = np.intersect1d(ids, snapshot.mentioning(filters.scope, [name], "object"))
@@ -221,7 +225,7 @@ def _bytes_in(directory: Path) -> int:
 
 def _prepare(question: str) -> None:
     """Loads what any question needs before the memory is open, so that no writer waits for it."""
-    import pyarrow.compute  # noqa: F401, used by the store's search
+    import numpy.ma  # noqa: F401, used by DuckDB for every column
 
     from amr.models.embedding import embed
     from amr.retrieve.question import read_question

@@ -59,11 +59,11 @@ class Known:
     lemmas: list[frozenset[str]]
 
     def has_together(self, verb: str, thing: str) -> bool:
-        """Whether the verb, or one much like it, and the thing come within three events of each other."""
+        """Whether the verb, or one much like it, and the thing come within five events of each other."""
         doing = {lemma(verb), *calibration().synonyms.get(lemma(verb), ())}
         alike = {lemma(thing), *calibration().synonyms.get(lemma(thing), ())}
         done = [bool(doing & words) for words in self.lemmas]
-        return any(alike & words and any(done[max(0, i - 3) : i + 4]) for i, words in enumerate(self.lemmas))
+        return any(alike & words and any(done[max(0, i - 5) : i + 6]) for i, words in enumerate(self.lemmas))
 
     def has_said(self, speaker: str, topic: str) -> bool:
         """Whether the words about a topic are the speaker's, or stand near what the speaker says."""
@@ -121,7 +121,10 @@ _ABSENT: dict[str, dict[str, list[str]]] = {
         "verb": ["When did I {v} the {t}?"],
         "never_done": ["When did I {d} the {t}?", "What time did I {d} the {t}?"],
         "never_said": ["What did {k} say about the {s}?"],
-        "two": ["When did I put the {x} on the {t}?", "Where did I put the {t} and the {x}?"],
+        "two": ["When did I put the {x} on the {t}?", "Where did I put the {t} after I used the {x}?"],
+        "unlike": ["Where did I put the {c} {t}?", "When did I pick up the {c} {t}?"],
+        "scattered": ["Where did I leave the {t} {u}?", "When did I use the {t} {u}?"],
+        "apart": ["When did I put the {t} on the {u}?", "Who put the {t} into the {u}?"],
     },
     "check": {
         "thing": [
@@ -143,15 +146,19 @@ _ABSENT: dict[str, dict[str, list[str]]] = {
         "verb": ["When did I {v} the {t}?", "Who did {v} the {t}?"],
         "never_done": ["When did I {d} the {t}?", "At what time did I {d} my {t}?"],
         "never_said": ["What did {k} say about {s}?", "What did {k} mention about the {s}?"],
-        "two": ["Did I put the {t} next to the {x}?", "When did I carry the {x} with the {t}?"],
+        "two": ["Did I put the {t} next to the {x}?", "Where did I put the {t} before I lost the {x}?"],
+        "unlike": ["Where is the {c} {t}?", "When did I wash the {c} {t}?"],
+        "scattered": ["Where is my {t} {u}?", "Who gave me the {t} {u}?"],
+        "apart": ["When did I cut the {t} with the {u}?", "Did I leave the {t} under the {u}?"],
     },
 }  # fmt: skip
 _SHARES = {
     "thing": 10, "topic": 2, "place": 2, "person": 2, "person_thing": 2, "like": 3, "part": 1, "known_person": 3,
     "known_thing": 2, "verb": 2, "never_done": 2, "never_said": 2, "two": 2,
+    "unlike": 2, "scattered": 2, "apart": 1,
 }  # fmt: skip
 _NEEDS = {"known_person": "speakers", "part": "things", "known_thing": "things", "verb": "things", "two": "things",
-          "never_done": "verbs", "never_said": "topics"}  # fmt: skip
+          "never_done": "verbs", "never_said": "topics", "unlike": "things", "scattered": "things", "apart": "things"}  # fmt: skip
 _PRESENT_LIKE = ("black", "white", "red", "blue", "green", "yellow", "small", "big", "old", "plastic")
 
 
@@ -180,8 +187,11 @@ def absent_questions(known: Known, part: str, rng: random.Random) -> Iterator[Ma
             "v": rng.choice(doing),
             "d": rng.choice(known.verbs or ["do"]),
             "s": rng.choice(known.topics or ["thing"]),
+            "c": rng.choice([*_PRESENT_LIKE[:7], *data["colours"].split()]),
+            "u": rng.choice(known.things or ["thing"]).split()[-1],
         }
-        if kind == "never_done" and known.has_together(words["d"], words["t"].split()[-1]):
+        other = {"never_done": "d", "unlike": "c", "scattered": "u", "apart": "u"}.get(kind)
+        if other is not None and known.has_together(words[other], words["t"].split()[-1]):
             continue
         if kind == "never_said" and known.has_said(words["k"], words["s"]):
             continue
@@ -218,6 +228,7 @@ _ANSWERABLE: dict[str, dict[str, list[str]]] = {
         "read": ["Where did I see the words {x}?"],
         "when_place": ["When did I {v} the {x} {p} the {y}?"],
         "after": ["What did I do after I {past} the {x}?"],
+        "around": ["When did I {v} the {x} with the {y}?", "Where did I {v} the {x} before the {y}?"],
     },
     "check": {
         "where": ["Where did I leave the {x}?", "Where is the {x}?", "Where did I put my {x}?", "Seen the {x}?"],
@@ -229,6 +240,7 @@ _ANSWERABLE: dict[str, dict[str, list[str]]] = {
         "read": ["When did I see a sign that says {x}?", "What does the sign with {x} say?"],
         "when_place": ["What time did I {v} the {x} {p} the {y}?", "When was it that I {past} the {x} {p} the {y}?"],
         "after": ["What happened right after I {past} the {x}?"],
+        "around": ["When did I {v} the {x} for the {y}?", "What did I do with the {x} after the {y}?"],
     },
 }  # fmt: skip
 
@@ -251,6 +263,7 @@ def answerable_questions(known: Known, part: str, rng: random.Random) -> Iterato
             if question not in seen:
                 seen.add(question)
                 kinds[kind].append(Made(question, True, kind, node.node_id))
+    kinds["around"] = list(_around(known, _ANSWERABLE[part]["around"], rng))
     while any(kinds.values()):
         for made_of_kind in kinds.values():
             if made_of_kind:
@@ -318,6 +331,21 @@ def _read(node: Node, templates: dict[str, list[str]], rng: random.Random) -> tu
 
 
 _MAKERS: tuple[Maker, ...] = (_where, _done, _said, _read)
+
+
+def _around(known: Known, templates: list[str], rng: random.Random) -> Iterator[Made]:
+    """Questions that join what happened with a thing of the event before or after."""
+    found = [_DONE.match(node.text) for node in known.nodes]
+    acted = {i: done for i, done in enumerate(found) if done and _is_thing(done["thing"])}
+    places = [i for i, done in acted.items() if done["who"] == "I"]
+    rng.shuffle(places)
+    for i in places:
+        beside = [acted[j]["thing"] for j in (i - 2, i - 1, i + 1, i + 2) if j in acted]
+        things = [thing for thing in beside if thing != acted[i]["thing"]]
+        base = _base(acted[i]["verb"])
+        if things and base is not None:
+            words = {"v": base, "x": acted[i]["thing"], "y": rng.choice(things)}
+            yield Made(rng.choice(templates).format(**words), True, "around", known.nodes[i].node_id)
 
 
 def _is_named(speaker: str) -> bool:

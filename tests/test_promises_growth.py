@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from amr.memory import Memory
-from tests.support.command import amr, assert_one_sentence, contents, ran, root, start
+from tests.support.command import amr, assert_one_sentence, contents, moved_on, ran, root, start, stop_at
 from tests.support.memories import events_jsonl, said
 from tests.support.videos import make_video, srt
-from tests.test_promises_kill import moved_on, stop_at
 
 
 @pytest.fixture(scope="module")

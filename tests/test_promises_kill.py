@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import random
 import signal
-import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from amr.records import ClipAnalysis
-from tests.support.command import amr, assert_one_sentence, contents, ran, root, start
+from tests.support.command import assert_one_sentence, contents, moved_on, ran, root, start, stop_at
 from tests.support.memories import events_jsonl, said
 
 CLIPS = 1_500
@@ -30,29 +27,6 @@ def events_memory(events: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     memory = tmp_path_factory.mktemp("undisturbed") / "events"
     ran("ingest", events, "--memory", memory)
     return memory
-
-
-def stop_at(process: subprocess.Popen[str], reached: Callable[[], bool], then_seconds: float, sign: int) -> None:
-    """Sends a signal some time after `reached()` first holds; the command must still be at work then."""
-    deadline = time.monotonic() + 60
-    while not reached():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
-    time.sleep(then_seconds)
-    assert process.poll() is None, "the command ended before it could be killed"
-    process.send_signal(sign)
-
-
-def commits_seen(memory: Path) -> str:
-    """A mark that changes with every commit, read without opening the memory."""
-    note = memory / "text" / "default" / "indexed-through"
-    return note.read_text() if note.exists() else ""
-
-
-def moved_on(memory: Path) -> Callable[[], bool]:
-    before = commits_seen(memory)
-    return lambda: commits_seen(memory) != before
 
 
 def kill(arguments: tuple[object, ...], memory: Path, reached: Callable[[], bool], then_seconds: float) -> None:

@@ -81,8 +81,10 @@ def numbered(
     """The files with their clip indexes, in index order.
 
     A file whose name is in `known` keeps that index; the others follow, even those whose names sort before
-    known ones, which is told in `warnings`.
+    known ones, which is told in `warnings`. Rows of a `clips.csv` are numbered as they stand.
     """
+    if any(clip.end_ms is not None for clip in listed):
+        return list(enumerate(listed))
     old = [(known[clip.path.name], clip) for clip in listed if clip.path.name in known]
     old.sort(key=itemgetter(0))
     new = [clip for clip in listed if clip.path.name not in known]

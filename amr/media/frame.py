@@ -1,18 +1,17 @@
-"""Frames: from the decoder to upright RGB, to a JPEG file, and from any moment of a video."""
+"""Frames: from the decoder to upright RGB, and to a JPEG file."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
 
-from amr.errors import BadInput
-from amr.records import Frame
-
 if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from amr.records import Frame
 
 _JPEG_QUALITY = 85
 
@@ -47,21 +46,3 @@ def save_frame(frame: Frame, path: Path) -> None:
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
-
-
-def grab_frame(video: Path, time_ms: int, frame_size: int) -> Frame:
-    """The picture on display at `time_ms` of a video file.
-
-    Raises BadInput when the file cannot be read or has no picture at that time.
-    """
-    from amr.media.pictures import PictureReader
-    from amr.media.probe import probe
-    from amr.media.spans import Span, seconds_text
-
-    media = probe(video)
-    if media.video is not None:
-        with PictureReader(media, frames_per_clip=1, frame_size=frame_size, keyframes=False) as reader:
-            found = reader.take(Span(0, time_ms, time_ms + 1))
-        if found:
-            return found[0]
-    raise BadInput(f"{video} has no picture at {seconds_text(time_ms)}; ask for a time within the video.")

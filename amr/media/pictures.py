@@ -86,7 +86,7 @@ class PictureReader:
         self._container.close()
 
     def take(self, span: Span) -> list[Frame]:
-        """The frames of a clip: those nearest to evenly spread times, or its key frames.
+        """The frames of a clip: those nearest to evenly spread times, its last frame included, or its key frames.
 
         The picture on display when the clip starts counts as one of its own, at that time. Empty beyond the
         track's end.
@@ -136,9 +136,12 @@ class PictureReader:
             times[first] = span.start_ms
         if first == last:
             return [], inside
+        if last - first <= self._per_clip:
+            return known[first:last], inside
         end = span.end_ms if self.end_ms is None else max(min(span.end_ms, self.end_ms), times[last - 1])
+        # The last of the targets is the clip's end: what was being done is best seen when it is done.
         step = (end - span.start_ms) / self._per_clip
-        targets = (span.start_ms + step * (part + 0.5) for part in range(self._per_clip))
+        targets = (span.start_ms + step * (part + 1) for part in range(self._per_clip))
         chosen = (_nearest_index(times, first, last, target) for target in targets)
         return [known[index] for index in dict.fromkeys(chosen)], inside
 

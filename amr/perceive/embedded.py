@@ -31,7 +31,7 @@ def perceive_clip(clip: Clip, settings: Settings, recogniser: Recogniser) -> Cli
         speaker_turns=spoken.turns,
         events=_in_order([*spoken.events, *(_text_event(text, clip) for text in texts)]),
         text_in_view=[
-            TextInView(text=text.text, time=_seconds(text.last_ms, clip), score=text.score) for text in texts
+            TextInView(text=text.text, time=_seconds(text.time_ms, clip), score=text.score) for text in texts
         ],
         scene_cuts=[_seconds(time, clip) for time in scene_cuts(frames, thumbnails)],
         still=is_still(thumbnails),
@@ -84,10 +84,12 @@ def _heard_event(utterance: Utterance) -> EventReport:
 
 
 def _text_event(text: Text, clip: Clip) -> EventReport:
+    # At the moment of its reading, so that the frame kept of the event is one that shows the text.
+    moment = _seconds(text.time_ms, clip)
     return EventReport(
         local_event_id="",
-        time_start=_seconds(text.first_ms, clip),
-        time_end=_seconds(text.last_ms, clip),
+        time_start=moment,
+        time_end=moment,
         summary=f'The text "{text.text}" is in view.',
         modality="read",
     )

@@ -23,9 +23,9 @@ VERSION = "embedded-1"
 class Perceiver:
     """A perceiver ready for use.
 
-    `perceive` depends on nothing but the clip, and any number may run at once. `settings_hash` takes
-    whether the source has captions and stands for everything that changes the output. `notice` takes whether the source has captions and says in one line
-    what is and what is not perceived. `models` names the models by what they do.
+    `perceive` depends on nothing but the clip, and any number may run at once. `settings_hash` takes whether
+    the source has captions and stands for everything that changes the output. `notice` takes the same and says
+    in one line what is and what is not perceived. `models` names the models by what they do.
     """
 
     name: str

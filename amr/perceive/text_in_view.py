@@ -6,7 +6,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
@@ -63,11 +63,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Text:
-    """One text of a clip: the lines of a block joined, when it was seen first and last, its lowest score."""
+    """One text of a clip: the lines of a block joined, the time of the frame it was read in, its lowest score."""
 
     text: str
-    first_ms: int
-    last_ms: int
+    time_ms: int
     score: float
 
 
@@ -80,7 +79,7 @@ def read_text(frames: Sequence[Frame], settings: TextInViewSettings) -> list[Tex
             for part in _cut(block):
                 words = " ".join(line.text for line in part)
                 score = min(line.score for line in part)
-                _add(texts, Text(words, frame.time_ms, frame.time_ms, score))
+                _add(texts, Text(words, frame.time_ms, score))
     return texts
 
 
@@ -211,8 +210,8 @@ def _cut(block: Sequence[Line]) -> list[list[Line]]:
 def _add(texts: list[Text], new: Text) -> None:
     """Add a reading, or join it with an earlier reading of the same text; the better one gives the words."""
     for index, old in enumerate(texts):
-        if _is_same(old.text, new.text, old.last_ms != new.first_ms):
-            texts[index] = replace(_better(old, new), first_ms=old.first_ms, last_ms=new.last_ms)
+        if _is_same(old.text, new.text, old.time_ms != new.time_ms):
+            texts[index] = _better(old, new)
             return
     texts.append(new)
 
@@ -227,7 +226,7 @@ def _is_same(one: str, other: str, apart: bool) -> bool:
     plain_one, plain_other = _plain(one), _plain(other)
     if not apart or plain_one == plain_other:
         return plain_one == plain_other
-    if plain_one in plain_other or plain_other in plain_one:
+    if _is_part(one, other) or _is_part(other, one):
         return bool(plain_one and plain_other)
     if re.findall(r"\d", plain_one) != re.findall(r"\d", plain_other):
         return False
@@ -239,9 +238,17 @@ def _better(old: Text, new: Text) -> Text:
     if _runs(old.text) and _runs(new.text):
         return new
     plain_old, plain_new = _plain(old.text), _plain(new.text)
-    if plain_old != plain_new and (plain_old in plain_new or plain_new in plain_old):
+    if plain_old != plain_new and (_is_part(old.text, new.text) or _is_part(new.text, old.text)):
         return max(old, new, key=lambda text: len(text.text))
     return new if new.score >= old.score else old
+
+
+def _is_part(part: str, whole: str) -> bool:
+    """Whether a reading is a text half out of the picture: a piece of it, or each line cut short."""
+    if _plain(part) in _plain(whole):
+        return True
+    words = iter(whole.casefold().split())
+    return all(any(word.startswith(begun) for word in words) for begun in part.casefold().split())
 
 
 def _runs(text: str) -> bool:

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amr.perceive.lemmas import singular, verbs
+from amr.retrieve.states import state_of
 
 if TYPE_CHECKING:
     from amr.config import RetrieveSettings
-    from amr.retrieve.question import Question
+    from amr.retrieve.question import Question, Term
     from amr.store.rows import View
     from amr.store.snapshot import Snapshot
 
@@ -35,7 +36,7 @@ def find_anchors(
     or a thing of the question, those that share most words.
     """
     depth = settings.lane_depth
-    meant = " ".join(_forms(question))
+    meant = " ".join(word for term in question.terms for word in _forms(term))
     lanes = [
         _ids(snapshot.search_text(view.scope, question.text, visible, depth)),
         _ids(snapshot.search_text(view.scope, meant, visible, depth)),
@@ -50,23 +51,32 @@ def find_anchors(
     return sorted(fused, key=lambda row: (-row[1], row[0]))
 
 
-@cache
-def _forms_of(base: str) -> list[str]:
-    return [form for form, found in verbs().forms.items() if any(base == verb for verb, _ in found)]
-
-
 def _ids(rows: list[tuple[int, float]]) -> list[int]:
     return [node_id for node_id, _ in rows]
 
 
-def _forms(question: Question) -> list[str]:
-    """The words that the evidence may use: those of the question, other words for them, and forms of its verbs."""
-    words: list[str] = []
-    for term in question.terms:
-        words += [term.word, *sorted(term.pairs), *sorted(term.also)]
-        if term.kind == "verb":
-            words += _forms_of(term.lemma)
-    return list(dict.fromkeys(words))
+def absent_terms(snapshot: Snapshot, question: Question, view: View, visible: Ids) -> frozenset[Term]:
+    """The words of a question that no visible node has in any form; a verb may be said by another of its class."""
+    return frozenset(
+        term
+        for term in question.terms
+        if not term.bigrams
+        and not (term.kind == "verb" and state_of(term.lemma) is not None)
+        and not snapshot.search_text(view.scope, " ".join(_forms(term)), visible, 1)
+    )
+
+
+def _forms(term: Term) -> list[str]:
+    """The words that the evidence may use for a term: itself, other words for it, and the forms of a verb."""
+    if term.kind == "name":
+        return [term.word]
+    words = [term.word, term.lemma, *sorted(term.pairs), *sorted(term.also)]
+    return list(dict.fromkeys([*words, *(_forms_of(term.lemma) if term.kind == "verb" else [])]))
+
+
+@cache
+def _forms_of(base: str) -> list[str]:
+    return [form for form, found in verbs().forms.items() if any(base == verb for verb, _ in found)]
 
 
 def object_handles(snapshot: Snapshot, scope: str, name: str) -> list[str]:

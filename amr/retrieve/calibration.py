@@ -30,6 +30,7 @@ class Calibration:
     soft: tuple[float, float, float]
     asking: frozenset[str]
     attributes: frozenset[str]
+    loose: frozenset[str]
     synonyms: dict[str, frozenset[str]]
 
 
@@ -46,6 +47,7 @@ def calibration() -> Calibration:
         soft=(data["soft"]["none"], data["soft"]["full"], data["soft"]["most"]),
         asking=frozenset(words["asking"].split()),
         attributes=frozenset(words["attributes"].split()),
+        loose=frozenset(words["loose"].split()),
         synonyms=_synonyms(words["synonyms"]),
     )
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from amr.models.embedding import embed
 from amr.perceive.names import handle
 from amr.records import Evidence, Node
-from amr.retrieve.anchors import find_anchors, object_handles
+from amr.retrieve.anchors import absent_terms, find_anchors, object_handles
 from amr.retrieve.calibration import calibration
 from amr.retrieve.evidence import evidence_of
 from amr.retrieve.question import Question, read_question
@@ -37,6 +37,7 @@ class Search:
         self.visible = snapshot.visible(view)
         self.question: Question = read_question(question, frozenset(snapshot.handles(view.scope, "person")))
         self.vector: NDArray[np.float32] = embed([question])[0]
+        self.absent = absent_terms(snapshot, self.question, view, self.visible)
 
     def mentioning(self, handles: Sequence[str], role: str | None = None) -> Ids:
         """The visible nodes that mention any of the handles, ascending."""
@@ -76,7 +77,7 @@ class Search:
             node = nodes[node_id]
             beside = [nodes[int(i)] for i in near if int(i) != node_id and _is_near(node, nodes[int(i)])]
             candidate = Candidate(node, beside, cosines.get(node_id, 0.0), ranks.get(node_id, 0.0))
-            judge(self.question, candidate, likeness)
+            judge(self.question, candidate, likeness, self.absent)
             found.append(candidate)
         return sorted(found, key=_order)
 

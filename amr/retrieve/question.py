@@ -200,7 +200,7 @@ def _is_determined(tokens: list[Token], index: int) -> bool:
     before = tokens[index - 1]
     return (
         before.low in word_list("determiners")
-        or before.low in calibration().attributes
+        or before.low in calibration().attributes | calibration().loose
         or before.text.endswith(("'s", "’s"))
         or before.low in ("of", "with", "about", "in", "on", "at", "for", "from")
     )
@@ -304,6 +304,8 @@ def _terms(tokens: list[Token], names: list[bool], verb_at: frozenset[int], form
         elif index in verb_at:
             if not (form == "where" and _is_light(token.lemma)):
                 kinds.append((index, "verb"))
+        elif low in calibration().loose and _describes(tokens, index, skipped):
+            continue
         elif low in calibration().attributes and _describes(tokens, index, skipped):
             kinds.append((index, "attribute"))
         else:

@@ -18,7 +18,17 @@ from amr.retrieve.question import Question, Term
 from amr.retrieve.states import state_of
 from amr.retrieve.words import Bag, bag_of
 
-FEATURES = ("things_least", "things_mean", "nearby_least", "nearby_mean", "verb", "attributes", "aside", "cosine")
+FEATURES = (
+    "known",
+    "things_least",
+    "things_mean",
+    "nearby_least",
+    "nearby_mean",
+    "verb",
+    "attributes",
+    "aside",
+    "cosine",
+)
 _REPORTING = frozenset(
     [
         "say",
@@ -53,9 +63,9 @@ class Candidate:
     relevance: float = 0.0
 
 
-def judge(question: Question, candidate: Candidate, likeness: Likeness) -> None:
-    """Fills in the candidate's features and relevance."""
-    candidate.features = features(question, candidate, likeness)
+def judge(question: Question, candidate: Candidate, likeness: Likeness, absent: frozenset[Term]) -> None:
+    """Fills in the candidate's features and relevance; `absent` are the terms that the memory never mentions."""
+    candidate.features = features(question, candidate, likeness, absent)
     candidate.relevance = probability(candidate.features)
 
 
@@ -66,7 +76,7 @@ def probability(found: dict[str, float]) -> float:
     return round(1 / (1 + math.exp(-logit)), 4)
 
 
-def features(question: Question, candidate: Candidate, likeness: Likeness) -> dict[str, float]:
+def features(question: Question, candidate: Candidate, likeness: Likeness, absent: frozenset[Term]) -> dict[str, float]:
     """The features of an event for a question, each from 0 to 1."""
     own = bag_of(candidate.node)
     bags = [own, *(bag_of(node) for node in candidate.nearby)]
@@ -84,9 +94,11 @@ def features(question: Question, candidate: Candidate, likeness: Likeness) -> di
 
     in_event = [_thing(question, term, candidate.node, own, likeness) for term in things]
     nearby = [around(term, inside) for term, inside in zip(things, in_event, strict=True)]
-    attributes = [_covered(term, own, likeness) for term in asked if term.kind == "attribute"]
+    attributes = [around(term, _covered(term, own, likeness)) for term in asked if term.kind == "attribute"]
     aside = [around(term, _covered(term, own, likeness)) for term in question.terms if not term.asked]
+    known = [around(term, _covered(term, own, likeness)) for term in question.terms if term in absent]
     return {
+        "known": min(known, default=1.0),
         "things_least": min(in_event, default=0.5),
         "things_mean": _mean(in_event, 0.5),
         "nearby_least": min(nearby, default=0.5),

@@ -81,10 +81,15 @@ def create(directory: Path, embedder: str) -> None:
     fresh = directory / "memory.new"
     for left_over in (fresh, directory / "memory.new.wal"):
         left_over.unlink(missing_ok=True)
-    with duckdb.connect(str(fresh)) as connection:
-        connection.execute(DDL)
-        rows = [("format_version", str(FORMAT_VERSION)), ("embedder", embedder)]
-        connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+    try:
+        with duckdb.connect(str(fresh)) as connection:
+            connection.execute(DDL)
+            rows = [("format_version", str(FORMAT_VERSION)), ("embedder", embedder)]
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", rows)
+            # Closing would write the tables too, but keep silent about a full disk.
+            connection.execute("CHECKPOINT")
+    except duckdb.Error as error:
+        raise failure(directory, error) from error
     fresh.replace(database_file(directory))
 
 

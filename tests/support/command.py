@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,6 +81,29 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment of a command: this one without its AMR_ variables, and `more`."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("AMR_")}
     return {**own, **_ENVIRONMENT, **(more or {})}
+
+
+def stop_at(process: subprocess.Popen[str], reached: Callable[[], bool], then_seconds: float, sign: int) -> None:
+    """Sends a signal some time after `reached()` first holds; the command must still be at work then."""
+    deadline = time.monotonic() + 60
+    while not reached():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    time.sleep(then_seconds)
+    assert process.poll() is None, "the command ended before it could be killed"
+    process.send_signal(sign)
+
+
+def commits_seen(memory: Path) -> str:
+    """A mark that changes with every commit, read without opening the memory."""
+    note = memory / "text" / "default" / "indexed-through"
+    return note.read_text() if note.exists() else ""
+
+
+def moved_on(memory: Path) -> Callable[[], bool]:
+    before = commits_seen(memory)
+    return lambda: commits_seen(memory) != before
 
 
 def root(memory: Path) -> str:
