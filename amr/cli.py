@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from amr.errors import AmrError, UsageError
+from amr.errors import AmrError, BadInput, UsageError
 
 if TYPE_CHECKING:
     from amr.config import Settings
@@ -266,7 +267,13 @@ class _Interrupted(BaseException):
     """Ctrl-C; not a KeyboardInterrupt, which the command line library would turn into exit code 1."""
 
 
+_interrupted = threading.Event()
+
+
 def _interrupt(number: int, frame: object) -> None:
+    """The first Ctrl-C lets the command close what is open; the second one ends the process at once."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _interrupted.set()
     raise _Interrupted
 
 
@@ -275,25 +282,29 @@ def main() -> None:
     signal.signal(signal.SIGINT, _interrupt)
     try:
         app()
-    except AmrError as error:
-        if "--debug" in sys.argv:
-            raise
-        _fail(str(error), error.exit_code)
-    except _Interrupted:
-        _fail("Interrupted; what was finished is kept. Run the same command to continue.", 130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
-    except OSError as error:
+    except (Exception, _Interrupted) as error:
         if "--debug" in sys.argv:
             raise
+        sentence, code = _told(error)
+        print(sentence, file=sys.stderr)
+        sys.exit(code)
+
+
+def _told(error: BaseException) -> tuple[str, int]:
+    """What to say about an error, and the exit code."""
+    # A library that is interrupted may raise an error of its own in place of _Interrupted.
+    if _interrupted.is_set():
+        return "Interrupted; what was finished is kept. Run the same command to continue.", 130
+    if isinstance(error, AmrError):
+        return str(error), error.exit_code
+    if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
-        _fail(f"{error.strerror or error}{where}; check the path, its rights and the space left.", 3)
-
-
-def _fail(sentence: str, code: int) -> None:
-    print(sentence, file=sys.stderr)
-    sys.exit(code)
+        return f"{error.strerror or error}{where}; check the path, its rights and the space left.", BadInput.exit_code
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"amr failed in a way it should not ({reason}); report what amr --debug shows.", BadInput.exit_code
 
 
 if __name__ == "__main__":

@@ -15,6 +15,6 @@ run() {
 }
 
 run ingest data/sample.mp4
-run ask "when is the dentist appointment?"
+run ask "when is the dentist?"
 run ask "where is my phone?"
 run ask "where did I put the trombone?"

@@ -51,6 +51,17 @@ def test_a_full_disk_is_told_and_with_more_space_the_same_command_continues(
     assert contents(small_disk / "memory") == contents(undisturbed)
 
 
+def test_a_memory_on_a_disk_that_became_read_only_is_a_sentence(events: Path, small_disk: Path) -> None:
+    memory = small_disk / "memory"
+    memory.mkdir()
+    (memory / "memory.duckdb").write_bytes(b"")
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    for command in (("ask", "where is the cup?"), ("ingest", events, "--quiet")):
+        done = amr(*command, "--memory", memory)
+        assert (done.code, done.out) == (3, "")
+        assert_one_sentence(done.err, str(memory))
+
+
 @pytest.mark.parametrize("megabytes", [0.2, 1, 2])
 def test_a_limit_on_the_size_of_files_is_told_and_without_it_the_same_command_continues(
     megabytes: float, events: Path, undisturbed: Path, tmp_path: Path

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from amr.memory import Memory
-from tests.support.command import amr, assert_one_sentence, contents, moved_on, ran, root, start, stop_at
+from tests.support.command import amr, assert_one_sentence, contents, moved_on, ran, root, start, stop_at, wait_for
 from tests.support.memories import events_jsonl, said
 from tests.support.videos import make_video, srt
 
@@ -42,6 +42,27 @@ def test_a_folder_that_grew_between_two_commands_is_the_folder_ingested_at_once(
         ran("ingest", growing, "--memory", tmp_path / "in parts")
     ran("ingest", six_clips, "--memory", tmp_path / "at once")
     assert contents(tmp_path / "in parts") == contents(tmp_path / "at once")
+
+
+def test_a_folder_that_is_followed_as_it_grows_is_the_folder_ingested_at_once(six_clips: Path, tmp_path: Path) -> None:
+    growing, memory = tmp_path / "day", tmp_path / "followed"
+    growing.mkdir()
+    process = start("ingest", growing, "--follow", "--quiet", "--memory", memory)
+    for numbers in (range(2), range(2, 6)):
+        copy_clips(six_clips, growing, numbers)
+        wait_for(process, lambda seen=numbers.stop: clips_done(memory) == seen, every_seconds=0.2)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 130
+    ran("ingest", growing, "--memory", memory)
+    ran("ingest", six_clips, "--memory", tmp_path / "at once")
+    assert contents(memory) == contents(tmp_path / "at once")
+
+
+def clips_done(memory: Path) -> int:
+    """How many clips the memory's only source has; 0 while there is none."""
+    if not (memory / "memory.duckdb").exists():
+        return 0
+    return sum(counts.get("done", 0) for counts in Memory(memory).status().clips.values())
 
 
 def test_a_clip_that_arrives_late_keeps_the_numbers_and_times_of_the_others(six_clips: Path, tmp_path: Path) -> None:
@@ -95,7 +116,7 @@ def test_a_film_perceived_anew_replaces_the_old_pass_only_when_it_is_finished(
     told = ran(*question).json["answer"]
     command = ("ingest", film, "--clip-seconds", 3, "--memory", memory)
     process = start(*command)
-    stop_at(process, moved_on(memory), random.Random(3).uniform(0, 0.05), signal.SIGKILL)
+    stop_at(process, moved_on(memory), random.Random(3).uniform(0, 0.03), signal.SIGKILL)
     process.communicate()
     assert contents(memory) == before
     assert ran(*question).json["answer"] == told

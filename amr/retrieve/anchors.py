@@ -90,7 +90,7 @@ def object_handles(snapshot: Snapshot, scope: str, name: str) -> list[str]:
     wanted = handle(name).split("_") if name else []
     if not wanted:
         return []
-    must = {word for word in wanted if word not in calibration().attributes}
+    must = set(wanted) - calibration().attributes - calibration().loose
     also = calibration().synonyms.get(wanted[-1], frozenset())
     found = []
     for known in snapshot.handles(scope, "object"):

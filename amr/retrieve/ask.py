@@ -33,12 +33,10 @@ def ask(snapshot: Snapshot, directory: Path, question: str, view: View, settings
     used: list[Candidate] = []
     text = ""
     if search.question.form == "where" and search.question.target:
-        known = last_known(search, search.question.target)
-        if known is not None:
-            told = _place_of(search, found, known.node)
-            if told.relevance >= calibration().threshold:
-                state, used = known.state, [told]
-                text = wording.whereabouts(known.state, known.node)
+        told = last_known(search, search.question.target)
+        if told is not None:
+            state, used = told.state, told.cited
+            text = wording.whereabouts(told.state, told.node)
     if not used:
         used = _best(search.question, found)
         text = _answer(search.question, used) if used else wording.NOTHING
@@ -56,14 +54,6 @@ def ask(snapshot: Snapshot, directory: Path, question: str, view: View, settings
         claims=_claims(used, text, state),
         evidence=as_evidence(snapshot, directory, kept[:k]),
     )
-
-
-def _place_of(search: Search, found: Sequence[Candidate], node: Node) -> Candidate:
-    """The event that tells where a thing is, as a judged candidate."""
-    for candidate in found:
-        if candidate.node.node_id == node.node_id:
-            return candidate
-    return search.judged([node.node_id], {})[0]
 
 
 def _best(question: Question, found: Sequence[Candidate]) -> list[Candidate]:
@@ -125,5 +115,5 @@ def _who(question: Question, node: Node) -> str | None:
 
 def _claims(used: Sequence[Candidate], text: str, state: ObjectState | None) -> list[Claim]:
     if state is not None:
-        return [Claim(text, [state.evidence], True)]
+        return [Claim(text, [candidate.node.node_id for candidate in used], True)]
     return [Claim(wording.quote(candidate.node), [candidate.node.node_id], True) for candidate in used]

@@ -251,7 +251,14 @@ def _subject(tokens: list[Token], names: list[bool], form: Form) -> str | None:
 
 def _target(tokens: list[Token], names: list[bool], verb_at: frozenset[int]) -> str:
     """The thing that a "where" question looks for, in look-up form; empty if it looks for no thing."""
-    start = _target_start(tokens, names, verb_at)
+    name = _thing_after(tokens, _target_start(tokens, names, verb_at), verb_at)
+    low = [token.low for token in tokens]
+    if not name and "to" in low:  # "what happened to the plate, where did I leave it?"
+        name = _thing_after(tokens, low.index("to") + 1, verb_at)
+    return name
+
+
+def _thing_after(tokens: list[Token], start: int, verb_at: frozenset[int]) -> str:
     phrase: list[str] = []
     for index in range(start, len(tokens)):
         token = tokens[index]
@@ -310,6 +317,8 @@ def _terms(tokens: list[Token], names: list[bool], verb_at: frozenset[int], form
             kinds.append((index, "attribute"))
         else:
             kinds.append((index, "noun"))
+    if not kinds:
+        kinds = [(i, "noun") for i, token in enumerate(tokens) if _is_determined(tokens, i) and _may_be_meant(token)]
     nouns = {index for index, kind in kinds if kind in ("noun", "attribute")}
     terms = [_term(tokens, index, kind, nouns) for index, kind in kinds]
     aside = _aside(tokens, verb_at)
@@ -317,6 +326,11 @@ def _terms(tokens: list[Token], names: list[bool], verb_at: frozenset[int], form
     if not any(is_asked and term.kind != "attribute" for is_asked, term in zip(asked, terms, strict=True)):
         return terms
     return [replace(term, asked=is_asked) for is_asked, term in zip(asked, terms, strict=True)]
+
+
+def _may_be_meant(token: Token) -> bool:
+    """Whether a word that questions are made of may be what one asks about: "what did she say about the evening?"."""
+    return token.low not in word_list("stopwords") and token.low not in ("time", "times", "place", "moment", "thing")
 
 
 def _aside(tokens: list[Token], verb_at: frozenset[int]) -> frozenset[int]:
@@ -328,7 +342,10 @@ def _aside(tokens: list[Token], verb_at: frozenset[int]) -> frozenset[int]:
         before = tokens[index - 1].low
         relative = token.low in ("i", "we", "you") and main != index + 1
         relative = relative and before not in _AUXILIARIES and before not in word_list("question_words")
-        if token.low in _ASIDE or (relative and tokens[index - 1].text[0].isalpha()):
+        purpose = token.low == "to" and any(
+            "b" in tags for t in tokens[index + 1 : index + 2] for _, tags in verb_forms(t.low)
+        )
+        if token.low in _ASIDE or purpose or (relative and tokens[index - 1].text[0].isalpha()):
             return frozenset(range(index, len(tokens)))
     return frozenset()
 

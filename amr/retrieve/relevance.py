@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from amr.perceive.lemmas import lemma
 from amr.records import Node
@@ -46,6 +45,8 @@ _REPORTING = frozenset(
         "describe",
     ]
 )
+
+_UNLIKE, _ALIKE = 0.4, 0.7
 
 Likeness = Callable[[str, frozenset[str]], float]
 """How near in meaning a word is to the nearest of some words, as a cosine."""
@@ -97,12 +98,13 @@ def features(question: Question, candidate: Candidate, likeness: Likeness, absen
     attributes = [around(term, _covered(term, own, likeness)) for term in asked if term.kind == "attribute"]
     aside = [around(term, _covered(term, own, likeness)) for term in question.terms if not term.asked]
     known = [around(term, _covered(term, own, likeness)) for term in question.terms if term in absent]
+    alike = min(1.0, max(0.0, (candidate.cosine - _UNLIKE) / (_ALIKE - _UNLIKE)))  # for a question of small words
     return {
         "known": min(known, default=1.0),
-        "things_least": min(in_event, default=0.5),
-        "things_mean": _mean(in_event, 0.5),
-        "nearby_least": min(nearby, default=0.5),
-        "nearby_mean": _mean(nearby, 0.5),
+        "things_least": min(in_event, default=alike),
+        "things_mean": _mean(in_event, alike),
+        "nearby_least": min(nearby, default=alike),
+        "nearby_mean": _mean(nearby, alike),
         "verb": _mean([_verb(term, candidate.node, own) for term in verb_terms], 1.0),
         "attributes": _mean(attributes, 1.0),
         "aside": _mean(aside, 1.0),
@@ -157,9 +159,3 @@ def _verb(term: Term, node: Node, bag: Bag) -> float:
     state = state_of(term.lemma)
     done = {state_of(str(action.get("verb", ""))) for action in node.payload.get("actions", [])}
     return 0.7 if state is not None and state in done else 0.0
-
-
-@lru_cache(maxsize=1)
-def no_likeness() -> Likeness:
-    """Words are alike only when they are the same."""
-    return lambda word, words: 0.0

@@ -20,7 +20,8 @@ def _classes() -> dict[str, str]:
 def state_of(verb: str) -> str | None:
     """The state in which an action leaves its object; a verb with an unknown particle counts as the bare verb."""
     known = _classes()
-    return known.get(verb) or known.get(verb.split(" ", 1)[0])
+    bare, _, particle = verb.partition(" ")
+    return known.get(verb) or (None if particle == "apart" else known.get(bare))
 
 
 @cache

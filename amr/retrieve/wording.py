@@ -41,9 +41,8 @@ def whereabouts(state: ObjectState, node: Node) -> str:
 def _where(state: ObjectState) -> str:
     place = to_you(state.place) if state.place else ""
     holder = person(state.holder) if state.holder else ""
-    if state.state in ("held", "taken_out"):
-        seen = "You were last seen holding it" if holder == "You" else f"{holder} was last seen holding it"
-        return f"{seen} {place}".rstrip()
+    if state.state == "held":
+        return "You were last seen holding it" if holder == "You" else f"{holder} was last seen holding it"
     if state.state == "worn":
         return "You were last seen wearing it" if holder == "You" else f"{holder} was last seen wearing it"
     if state.state == "given":

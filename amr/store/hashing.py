@@ -22,8 +22,7 @@ def canonical_json(value: Any) -> str:
     return _json(_canonical(value))
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+_json = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
 
 
 def _canonical(value: Any) -> Any:

@@ -109,17 +109,25 @@ class Writer:
         Rows of a `staged` pass stay unseen until `finish_pass`.
         """
         commit_id = self.new_id("commits")
+        # Whatever can be made ready is, before the gate shuts the readers out.
+        with _explained(self.directory):
+            tables = [(table, _arrow(table, rows)) for table, rows in _tables(batch, commit_id, staged) if rows]
+            scopes = self._add_text(batch.nodes)
         with self._transaction() as connection:
             for pass_id, clip_index in batch.retried:
                 connection.execute("DELETE FROM clips WHERE pass_id = ? AND clip_index = ?", [pass_id, clip_index])
-            for table, rows in _tables(batch, commit_id, staged):
-                _insert(connection, table, rows)
+            for table, arrow in tables:
+                connection.register("incoming", arrow)
+                connection.execute(f"INSERT INTO {table} SELECT * FROM incoming")
+                connection.unregister("incoming")
             retired = _retire_edges(connection, batch.retired_edges, commit_id)
             changes = [] if staged else [*_gains(connection, batch), *retired]
             root = _adjust_worlds(connection, changes)
             self._log(connection, commit_id, root, batch.rows())
-            self._index(connection, batch)
-        for scope in dict.fromkeys(node.scope_id for node in batch.nodes):
+            for scope, last in scopes.items():
+                self._text[scope].commit(last)
+                self._count_tail(connection, scope, batch)
+        for scope in scopes:
             self._fold(scope)
         return commit_id
 
@@ -157,36 +165,39 @@ class Writer:
         with (
             gate.exclusive(self.directory),
             database.connected(self.directory, read_only=False) as connection,
+            _explained(self.directory),
         ):
-            try:
-                connection.execute("BEGIN")
-                yield connection
-                self._replayed += _wal_bytes(self.directory)
-                if self._replayed > CHECKPOINT_REPLAYED_BYTES:
-                    connection.execute("CHECKPOINT")
-                    self._replayed = 0
-            except (duckdb.Error, OSError, ValueError) as error:
-                raise database.failure(self.directory, error) from error
+            connection.execute("BEGIN")
+            yield connection
+            self._replayed += _wal_bytes(self.directory)
+            if self._replayed > CHECKPOINT_REPLAYED_BYTES:
+                connection.execute("CHECKPOINT")
+                self._replayed = 0
 
     def _log(self, connection: duckdb.DuckDBPyConnection, commit_id: int, root: str, rows: int) -> None:
         wall = time.time_ns() // 1_000_000
         connection.execute("INSERT INTO commits VALUES (?, ?, ?, ?, ?)", [commit_id, wall, self._command, root, rows])
         connection.execute("COMMIT")
 
-    def _index(self, connection: duckdb.DuckDBPyConnection, batch: Batch) -> None:
-        embedded = {node_id for node_id, lane, _ in batch.vectors if lane == "text"}
-        for scope in dict.fromkeys(node.scope_id for node in batch.nodes):
-            mine = [node for node in batch.nodes if node.scope_id == scope]
+    def _add_text(self, nodes: list[Node]) -> dict[str, int]:
+        """Adds the nodes to the text indexes, not yet committed; returns each scope's last node id."""
+        rows: dict[str, list[tuple[int, str]]] = {}
+        for node in nodes:
+            words = indexed_text(node.text, canonical_json(node.payload))
+            rows.setdefault(node.scope_id, []).append((node.node_id, words))
+        for scope, added in rows.items():
             if scope not in self._text:
                 self._text[scope] = text.TextWriter(text.text_directory(self.directory, scope))
-            writer = self._text[scope]
-            writer.add((node.node_id, indexed_text(node.text, canonical_json(node.payload))) for node in mine)
-            writer.commit(mine[-1].node_id)
-            if scope in self._tails:
-                self._tails[scope] += sum(node.node_id in embedded for node in mine)
-            else:
-                folded = vectors.folded_through(vectors.index_file(self.directory, scope))
-                self._tails[scope] = _tail_rows(connection, scope, folded)
+            self._text[scope].add(added)
+        return {scope: added[-1][0] for scope, added in rows.items()}
+
+    def _count_tail(self, connection: duckdb.DuckDBPyConnection, scope: str, batch: Batch) -> None:
+        if scope in self._tails:
+            mine = {node.node_id for node in batch.nodes if node.scope_id == scope}
+            self._tails[scope] += sum(lane == "text" and node_id in mine for node_id, lane, _ in batch.vectors)
+            return
+        folded = vectors.folded_through(vectors.index_file(self.directory, scope))
+        self._tails[scope] = _tail_rows(connection, scope, folded)
 
     def _fold(self, scope: str) -> None:
         """Moves the oldest rows of a scope's tail into its FAISS index, while readers read on."""
@@ -199,6 +210,15 @@ class Writer:
             matrix = table["v"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
             vectors.fold(file, table["node_id"].to_numpy(), np.asarray(matrix, dtype=np.float32))
             self._tails[scope] -= table.num_rows
+
+
+@contextmanager
+def _explained(directory: Path) -> Iterator[None]:
+    """Turns what storing can raise into a sentence for the user."""
+    try:
+        yield
+    except (duckdb.Error, OSError, ValueError) as error:
+        raise database.failure(directory, error) from error
 
 
 _TAIL = "FROM vectors v JOIN nodes n USING (node_id) WHERE n.scope_id = ? AND v.node_id > ? AND lane = 'text'"
@@ -250,15 +270,10 @@ def _mention_row(m: Mention, commit_id: int | None) -> tuple[Any, ...]:
     return (m.node_id, m.scope_id, m.handle, m.role, m.t_start_ms, m.learnt_at, None, commit_id, None, None)
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[tuple[Any, ...]]) -> None:
-    if not rows:
-        return
-    columns = list(zip(*rows, strict=True))
+def _arrow(table: str, rows: list[tuple[Any, ...]]) -> pa.Table:
+    columns = zip(*rows, strict=True)
     arrays = [pa.array(column, type=kind) for column, kind in zip(columns, _TYPES[table], strict=True)]
-    arrow = pa.table(arrays, names=[f"c{i}" for i in range(len(arrays))])
-    connection.register("incoming", arrow)
-    connection.execute(f"INSERT INTO {table} SELECT * FROM incoming")
-    connection.unregister("incoming")
+    return pa.table(arrays, names=[f"c{i}" for i in range(len(arrays))])
 
 
 Change = tuple[int, int, int]

@@ -25,7 +25,7 @@ from amr.write.commit import link_events
 from amr.write.events import ClipPlace, event_node, events_of, mentions_of, world_node
 
 FRAMES_PER_CLIP = 3
-TEXT_BATCH_ROWS = 2_000
+TEXT_BATCH_ROWS = 10_000
 TEXT_BATCH_SECONDS = 1.0
 
 

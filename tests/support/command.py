@@ -83,13 +83,18 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**own, **_ENVIRONMENT, **(more or {})}
 
 
-def stop_at(process: subprocess.Popen[str], reached: Callable[[], bool], then_seconds: float, sign: int) -> None:
-    """Sends a signal some time after `reached()` first holds; the command must still be at work then."""
+def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool], every_seconds: float = 0.001) -> None:
+    """Waits until `reached()` holds; the command must be at work until then."""
     deadline = time.monotonic() + 60
     while not reached():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
-        time.sleep(0.001)
+        time.sleep(every_seconds)
+
+
+def stop_at(process: subprocess.Popen[str], reached: Callable[[], bool], then_seconds: float, sign: int) -> None:
+    """Sends a signal some time after `reached()` first holds; the command must still be at work then."""
+    wait_for(process, reached)
     time.sleep(then_seconds)
     assert process.poll() is None, "the command ended before it could be killed"
     process.send_signal(sign)
@@ -102,6 +107,7 @@ def commits_seen(memory: Path) -> str:
 
 
 def moved_on(memory: Path) -> Callable[[], bool]:
+    """A condition that holds from the next commit on."""
     before = commits_seen(memory)
     return lambda: commits_seen(memory) != before
 
