@@ -303,6 +303,8 @@ def _told(error: BaseException) -> tuple[str, int]:
     if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
         return f"{error.strerror or error}{where}; check the path, its rights and the space left.", BadInput.exit_code
+    if isinstance(error, UnicodeEncodeError):
+        return "A name or a text that was given is not UTF-8; rename the file or write it anew.", BadInput.exit_code
     reason = " ".join(f"{type(error).__name__}: {error}".split())
     return f"amr failed in a way it should not ({reason}); report what amr --debug shows.", BadInput.exit_code
 

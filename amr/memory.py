@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from amr.store.snapshot import Snapshot
     from amr.write.ingest import SourceReport
 
+_SCOPE_BYTES = 64
+"""Escaped, the longest name must still be the name of a folder."""
+
 _OWN_NAMES = ("i", "me", "my", "myself", "user")
 
 
@@ -110,8 +113,7 @@ class Memory:
         from amr.store.writer import writing
         from amr.write.ingest import ingest_source
 
-        if not scope.strip():
-            raise UsageError("A scope needs a name; leave --scope out for the default one.")
+        _check_scope(scope)
         started = time.monotonic()
         sources = open_sources(path, settings, captions=captions, name=source, follow=follow)
         perceiver = load_perceiver(settings)
@@ -211,6 +213,13 @@ class Memory:
                 bytes=_bytes_in(self.directory),
                 cost_usd=snapshot.cost(),
             )
+
+
+def _check_scope(name: str) -> None:
+    if not name.strip():
+        raise UsageError("A scope needs a name; leave --scope out for the default one.")
+    if len(name.encode()) > _SCOPE_BYTES:
+        raise UsageError(f"The name of a scope may be {_SCOPE_BYTES} letters long; choose a shorter one than {name}.")
 
 
 def _bytes_in(directory: Path) -> int:

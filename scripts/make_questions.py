@@ -155,10 +155,14 @@ _ABSENT: dict[str, dict[str, list[str]]] = {
 _SHARES = {
     "thing": 10, "topic": 2, "place": 2, "person": 2, "person_thing": 2, "like": 3, "part": 1, "known_person": 3,
     "known_thing": 2, "verb": 2, "never_done": 2, "never_said": 2, "two": 2,
-    "unlike": 2, "scattered": 2, "apart": 1,
+    "unlike": 5, "scattered": 2, "apart": 1,
 }  # fmt: skip
-_NEEDS = {"known_person": "speakers", "part": "things", "known_thing": "things", "verb": "things", "two": "things",
-          "never_done": "verbs", "never_said": "topics", "unlike": "things", "scattered": "things", "apart": "things"}  # fmt: skip
+_NEEDS = {
+    **dict.fromkeys(("part", "known_thing", "verb", "two", "unlike", "scattered", "apart"), "things"),
+    "known_person": "speakers",
+    "never_done": "verbs",
+    "never_said": "topics",
+}
 _PRESENT_LIKE = ("black", "white", "red", "blue", "green", "yellow", "small", "big", "old", "plastic")
 
 
@@ -205,7 +209,10 @@ _SPEECH = re.compile(r'([^":]+?) says: "(.+)"$')
 _ARTICLE = r"(?:the|my|a|an|his|her|this|that)"
 _THING = r"(?P<thing>[a-z]+(?: [a-z]+)??)"
 _VAGUE_THINGS = "thing things item object place side way time look others rest bit start haha hahaha head hahahaha"
-_ENDS = r"(?=[.,]|$| (?:on|in|into|onto|at|to|from|with|under|next|near|by|and|over|for|beside|against|behind|back|down|up|off|out|again)\b)"
+_ENDS = (
+    r"(?=[.,]|$| (?:on|in|into|onto|at|to|from|with|under|next|near|by|and|over|for|beside|against|behind|back|down"
+    r"|up|off|out|again)\b)"
+)
 _DONE = re.compile(
     rf"(?P<who>I|[A-Z][a-z]+) (?P<verb>[a-z]+) (?:(?P<particle>up|down|out|off|away) )?{_ARTICLE} {_THING}{_ENDS}"
 )

@@ -1,6 +1,11 @@
-"""Measures abstention: how often a thing that never occurs is "found", and an answer that is there is found.
+r"""Measures abstention: how often a thing that never occurs is "found", and an answer that is there is found.
 
     python scripts/measure_abstention.py --memory DIR [--memory DIR ...] [--seed 7] [--wrong]
+
+DIR may be any memory with captions; one of a day of EgoLife is made by
+
+    python -c "from pathlib import Path; from tests.support.egolife import day_to_srt; \
+        day_to_srt(Path('A1_JAKE_sync_clips.jsonl.gz'), 1, Path('day1.srt'))" && amr ingest day1.srt --memory DIR
 
 The questions are of the part `check` of `make_questions.py`, or lines of its form with --questions. Intervals
 are 95 % (Wilson). `cites the line` is the share of answered questions whose evidence holds the event that the

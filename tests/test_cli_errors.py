@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import duckdb
@@ -26,6 +27,9 @@ ASK = ("ask", "where is my phone?")
         ((*ASK, "--as-of", "25:99:00"), "25:99:00"),
         (("timeline", "--from", "DAY99x"), "DAY99x"),
         ((*ASK, "--known-at", "noon"), "noon"),
+        ((*ASK, "--known-at", "0001-01-01"), "0001-01-01"),
+        (("ingest", "walk.mp4", "--scope", " "), "--scope"),
+        (("ingest", "walk.mp4", "--scope", "x" * 300), "shorter"),
         (("schema", "film"), "events"),
     ],
 )
@@ -104,6 +108,30 @@ def test_a_damaged_text_index_is_rebuilt(damaged: str, content: bytes | None, me
         file.unlink() if content is None else file.write_bytes(content)
     after = amr(*ASK, "--memory", memory)
     assert (after.code, after.out) == (before.code, before.out)
+
+
+@pytest.mark.parametrize("scope", ["..", ".", "../other", "a/b", "Anna's & Bo's: 我的"])
+def test_a_scope_of_any_name_stays_inside_the_memory(scope: str, memory: Path, tmp_path: Path) -> None:
+    before = {file.name for file in memory.iterdir()}
+    path = events_jsonl(tmp_path / "day.jsonl", [(0, said("I put my phone on the roof.", obj="phone"))])
+    assert amr("ingest", path, "--scope", scope, "--memory", memory).code == 0
+    for file in (memory / "text").glob("*/indexed-through"):
+        file.unlink()
+    done = amr("query", "phone", "--scope", scope, "--json", "--memory", memory)
+    assert [piece["text"] for piece in done.json["evidence"]] == ["I put my phone on the roof."]
+    assert {file.name for file in memory.iterdir()} == before
+    assert {file.name for file in tmp_path.iterdir()} == {"memory", "day.jsonl"}
+
+
+def test_a_name_or_question_that_is_not_utf_8_is_exit_3(film: Path, memory: Path, tmp_path: Path) -> None:
+    before = root(memory)
+    name = tmp_path / os.fsdecode(b"caf\xe9.mp4")
+    name.write_bytes(film.read_bytes())
+    for command in (("ingest", name, "--quiet", "--scope", "other"), ("ask", os.fsdecode(b"where is my caf\xe9?"))):
+        done = amr(*command, "--memory", memory)
+        assert (done.code, done.out) == (3, "")
+        assert_one_sentence(done.err, "UTF-8")
+    assert root(memory) == before
 
 
 def with_unknown_key(folder: Path) -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from amr.memory import Memory
-from tests.support.command import amr, assert_one_sentence, contents, moved_on, ran, root, start, stop_at, wait_for
+from tests.support.command import amr, assert_one_sentence, contents, moved_on, ran, root, start, stopped, wait_for
 from tests.support.memories import events_jsonl, said
 from tests.support.videos import make_video, srt
 
@@ -50,7 +50,7 @@ def test_a_folder_that_is_followed_as_it_grows_is_the_folder_ingested_at_once(si
     process = start("ingest", growing, "--follow", "--quiet", "--memory", memory)
     for numbers in (range(2), range(2, 6)):
         copy_clips(six_clips, growing, numbers)
-        wait_for(process, lambda seen=numbers.stop: clips_done(memory) == seen, every_seconds=0.2)
+        wait_for(process, lambda seen=numbers.stop: clips_done(memory) == seen)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=30) == 130
     ran("ingest", growing, "--memory", memory)
@@ -114,14 +114,14 @@ def test_a_film_perceived_anew_replaces_the_old_pass_only_when_it_is_finished(
 ) -> None:
     before, question = contents(memory), ("ask", "where is my phone?", "--json", "--memory", memory)
     told = ran(*question).json["answer"]
-    command = ("ingest", film, "--clip-seconds", 3, "--memory", memory)
+    command = ("ingest", film, "--clip-seconds", 1, "--memory", memory)
     process = start(*command)
-    stop_at(process, moved_on(memory), random.Random(3).uniform(0, 0.03), signal.SIGKILL)
+    assert stopped(process, moved_on(memory), random.Random(3).uniform(0, 0.03), signal.SIGKILL)
     process.communicate()
     assert contents(memory) == before
     assert ran(*question).json["answer"] == told
     ran(*command)
-    ran("ingest", film, "--clip-seconds", 3, "--memory", tmp_path / "fresh")
+    ran("ingest", film, "--clip-seconds", 1, "--memory", tmp_path / "fresh")
     assert contents(memory) == contents(tmp_path / "fresh")
     assert ran(*question).json["answer"] == told
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import signal
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.support.command import assert_one_sentence, contents, moved_on, ran, root, start, stop_at
+from tests.support.command import assert_one_sentence, contents, moved_on, ran, root, start, stopped
 from tests.support.memories import events_jsonl, said
 
 CLIPS = 3_500
@@ -29,37 +31,48 @@ def events_memory(events: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return memory
 
 
-def kill(arguments: tuple[object, ...], memory: Path, reached: Callable[[], bool], then_seconds: float) -> None:
-    process = start(*arguments, "--memory", memory)
-    stop_at(process, reached, then_seconds, signal.SIGKILL)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
+Moment = Callable[[Path], Callable[[], bool]]
 
 
-def test_a_film_killed_five_times_is_whole_after_the_same_command(
-    film: Path, film_memory: Path, tmp_path: Path
+def the_memory_is_begun(memory: Path) -> Callable[[], bool]:
+    return (memory / "writer.lock").exists
+
+
+def the_tables_are_made(memory: Path) -> Callable[[], bool]:
+    return (memory / "memory.duckdb").exists
+
+
+def stopped_at_each(
+    moments: Sequence[tuple[Moment, float]], sign: int, command: tuple[object, ...], folder: Path
+) -> Iterator[tuple[Path, int, str, str]]:
+    """Stops the command a random time after each of the moments: the memory, exit code, stdout and stderr.
+
+    A run that ends before it can be stopped, as happens on a busy machine, makes way for a new memory.
+    """
+    chance, memories = random.Random(7), (folder / f"memory{number}" for number in range(20))
+    memory = next(memories)
+    for moment, within_seconds in moments:
+        while True:
+            process = start(*command, "--memory", memory)
+            landed = stopped(process, moment(memory), chance.uniform(0, within_seconds), sign)
+            out, err = process.communicate(timeout=60)
+            if landed:
+                break
+            memory = next(memories)
+        yield memory, process.returncode, out, err
+
+
+@pytest.mark.parametrize("source", ["film", "events"])
+def test_killed_five_times_the_same_command_gives_the_memory_of_a_run_left_alone(
+    source: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    chance, memory = random.Random(1), tmp_path / "memory"
-    command = ("ingest", film, "--clip-seconds", 2)
-    # Twice while the memory is made and the first clip is written, then from one commit to the next.
-    kill(command, memory, (memory / "writer.lock").exists, chance.uniform(0, 0.05))
-    kill(command, memory, (memory / "memory.duckdb").exists, chance.uniform(0, 0.05))
-    for _ in range(3):
-        kill(command, memory, moved_on(memory), chance.uniform(0, 0.02))
+    command = ("ingest", request.getfixturevalue(source), "--clip-seconds", 2)
+    moments = [(the_memory_is_begun, 0.05), (the_tables_are_made, 0.1), *[(moved_on, 0.04)] * 3]
+    for stop in stopped_at_each(moments, signal.SIGKILL, command, tmp_path):
+        memory, code, _, _ = stop
+        assert code == -signal.SIGKILL
     ran(*command, "--memory", memory)
-    assert contents(memory) == contents(film_memory)
-
-
-def test_events_killed_five_times_are_whole_after_the_same_command(
-    events: Path, events_memory: Path, tmp_path: Path
-) -> None:
-    chance, memory = random.Random(2), tmp_path / "memory"
-    kill(("ingest", events), memory, (memory / "memory.new").exists, chance.uniform(0, 0.03))
-    kill(("ingest", events), memory, (memory / "memory.duckdb").exists, chance.uniform(0, 0.15))
-    for _ in range(3):
-        kill(("ingest", events), memory, moved_on(memory), chance.uniform(0, 0.05))
-    ran("ingest", events, "--memory", memory)
-    assert contents(memory) == contents(events_memory)
+    assert contents(memory) == contents(request.getfixturevalue(f"{source}_memory"))
 
 
 def test_a_memory_killed_while_its_tables_are_made_is_made_anew(film: Path, tmp_path: Path) -> None:
@@ -83,13 +96,28 @@ def test_a_memory_killed_while_its_tables_are_made_is_made_anew(film: Path, tmp_
 def test_an_interrupted_command_says_so_in_a_sentence_and_continues_later(
     source: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    chance, memory = random.Random(source), tmp_path / "memory"
-    command = ("ingest", request.getfixturevalue(source), "--clip-seconds", 2, "--quiet", "--memory", memory)
-    for _ in range(2):
-        process = start(*command)
-        stop_at(process, moved_on(memory), chance.uniform(0, 0.03), signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-        assert (process.returncode, out) == (130, ""), err
+    command = ("ingest", request.getfixturevalue(source), "--clip-seconds", 2, "--quiet")
+    for stop in stopped_at_each([(moved_on, 0.05)] * 2, signal.SIGINT, command, tmp_path):
+        memory, code, out, err = stop
+        assert (code, out) == (130, ""), err
         assert_one_sentence(err, "Run the same command to continue")
+    ran(*command, "--memory", memory)
+    assert contents(memory) == contents(request.getfixturevalue(f"{source}_memory"))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("source", ["film", "events"])
+def test_killed_at_any_instant_of_the_run_again_and_again(
+    source: str, seed: int, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    chance, memory = random.Random(seed), tmp_path / "memory"
+    command = ("ingest", request.getfixturevalue(source), "--clip-seconds", 2, "--memory", memory)
+    for _ in range(5):
+        process = start(*command)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=chance.uniform(0.2, 2.5))
+        process.send_signal(chance.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGINT]))
+        process.communicate()
     ran(*command)
     assert contents(memory) == contents(request.getfixturevalue(f"{source}_memory"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from amr.memory import Memory
+from amr.store import database, gate
 from tests.support.command import Done, amr, ran, start
 from tests.support.videos import make_video, srt
 
@@ -89,3 +91,17 @@ def test_deleted_indexes_are_rebuilt_to_the_same_json(command: str, memory: Path
 def timeless(done: Done) -> dict[str, Any]:
     """An answer without how long it took."""
     return {name: value for name, value in done.json.items() if name != "seconds"}
+
+
+def test_a_reader_that_finds_an_index_behind_waits_for_the_writer_to_bring_it_up_and_not_for_its_end(
+    memory: Path,
+) -> None:
+    (memory / "text" / "default" / "indexed-through").unlink()
+    with gate.writing_command(memory, "amr ingest something long"):
+        reader = start("ask", "where is my phone?", "--memory", memory)
+        with pytest.raises(subprocess.TimeoutExpired):
+            reader.wait(timeout=2)
+        database.repair_text(memory, "default")
+        out, err = reader.communicate(timeout=20)
+    assert (reader.returncode, err) == (0, "")
+    assert "stairs" in out

@@ -33,7 +33,7 @@ def ask(snapshot: Snapshot, directory: Path, question: str, view: View, settings
     used: list[Candidate] = []
     text = ""
     if search.question.form == "where" and search.question.target:
-        told = last_known(search, search.question.target)
+        told = last_known(search, search.question.target, found[0].relevance if found else 0.0)
         if told is not None:
             state, used = told.state, told.cited
             text = wording.whereabouts(told.state, told.node)

@@ -26,12 +26,16 @@ _JUDGED = 40
 _FOLLOWING = 5
 _SOON_MS = 15_000
 _SAME_MOMENT_MS = 60_000
-_AS_RELEVANT = 0.15
+_AS_RELEVANT = 0.18
+_LEAST = 0.4
 _MOVED = frozenset(("located", "inside"))
 _HELD = frozenset(("held", "taken_out", "worn"))
 _GONE = frozenset(("consumed", "thrown_away", "lost"))
 _IT = frozenset(("it", "them", "this", "that", "these", "those"))
-_ANYWHERE = frozenset(("here", "there", "over there", "over here", "down here", "up there", "somewhere"))
+_ANYWHERE = frozenset(
+    ("here", "there", "over there", "over here", "down here", "up there", "somewhere", "back", "away", "aside")
+)
+_IN = re.compile(r"in\b|into\b|inside\b")
 _RECIPIENT = re.compile(r"\bto\s+(.+)$")
 _IN_HAND = re.compile(r"\bhands?\b")
 
@@ -48,14 +52,19 @@ class Told:
     relevance: float = 0.0
 
 
-def last_known(search: Search, name: str) -> Told | None:
-    """What the visible events say last about a thing; None when none that bears on the question says anything.
+def last_known(search: Search, name: str, best: float) -> Told | None:
+    """What the visible events say last about a thing; None when the memory has none like it or says nothing.
 
-    Of those that bear on the question about as much as the best, the latest counts; certain statements come
-    before uncertain ones.
+    `best` is the relevance of the best evidence for the question. Of the states that bear on the question about
+    as much as the best, the latest counts; certain statements come before uncertain ones.
     """
-    told = _judged(search, _told(search, name, object_handles(search.snapshot, search.view.scope, name)))
-    return _last(told) if told else None
+    told = _told(search, name, object_handles(search.snapshot, search.view.scope, name))[:_JUDGED]
+    _judge(search, told)
+    most = max((one.relevance for one in told), default=0.0)
+    if max(best, most) < calibration().threshold:
+        return None
+    kept = [one for one in told if one.relevance >= max(_LEAST, most - _AS_RELEVANT)]
+    return _last(kept) if kept else None
 
 
 def _told(search: Search, name: str, handles: list[str]) -> list[Told]:
@@ -70,7 +79,7 @@ def _told(search: Search, name: str, handles: list[str]) -> list[Told]:
         node = nodes[int(node_id)]
         after = [nodes[int(i)] for i in search.visible[place + 1 : place + _FOLLOWING + 1]]
         told = _state(node, name, wanted)
-        if told is None or told.state.place is None:
+        if told is None or not _IN.match(told.state.place or ""):  # then "it" may be what the thing is in
             told = _carried_on(node, after, name, known) or told
         if told is not None:
             found.append(told)
@@ -82,16 +91,13 @@ def _moment(node: Node) -> tuple[int, int]:
     return (start if node.time_ms is None else node.time_ms), node.node_id
 
 
-def _judged(search: Search, told: list[Told]) -> list[Told]:
-    """Those that bear on the question as far as the best of them, latest first."""
-    told = told[:_JUDGED]
+def _judge(search: Search, told: list[Told]) -> None:
+    """Fills in how far each bears on the question; the event that names the thing speaks for what follows."""
     ids = sorted({node.node_id for one in told for node in (one.node, one.named)})
     candidates = {candidate.node.node_id: candidate for candidate in search.judged(ids, {})}
     for one in told:
         one.cited = [candidates[i] for i in dict.fromkeys((one.node.node_id, one.named.node_id))]
         one.relevance = max(candidate.relevance for candidate in one.cited)
-    least = max(calibration().threshold, max((one.relevance for one in told), default=0.0) - _AS_RELEVANT)
-    return [one for one in told if one.relevance >= least]
 
 
 def _last(told: Sequence[Told]) -> Told:

@@ -377,4 +377,5 @@ def _term(tokens: list[Token], index: int, kind: Kind, nouns: set[int]) -> Term:
 
 def _cjk_terms(text: str) -> list[Term]:
     runs = [part for run in _CJK.findall(text) for part in _CJK_FUNCTION.split(run) if part]
+    runs = [run for run in runs if len(run) > 1] or runs  # a lone sign is mostly a verb, and part of many words
     return [Term(word=run, lemma=run, kind="noun", bigrams=tuple(cjk_bigrams(run))) for run in runs]

@@ -80,7 +80,7 @@ def probability(found: dict[str, float]) -> float:
 def features(question: Question, candidate: Candidate, likeness: Likeness, absent: frozenset[Term]) -> dict[str, float]:
     """The features of an event for a question, each from 0 to 1."""
     own = bag_of(candidate.node)
-    bags = [own, *(bag_of(node) for node in candidate.nearby)]
+    bags = [own, *(bag_of(node) for node in candidate.nearby if _may_explain(question, node))]
     asked = [term for term in question.terms if term.asked]
     things = [term for term in asked if term.kind in ("noun", "name")]
     verb_terms = [term for term in asked if term.kind == "verb"]
@@ -112,6 +112,11 @@ def features(question: Question, candidate: Candidate, likeness: Likeness, absen
     }
 
 
+def _may_explain(question: Question, node: Node) -> bool:
+    """What somebody said is not made up for by the next one's words."""
+    return question.form != "said" or question.subject is None or speaks(node, question.subject)
+
+
 def _mean(values: list[float], default: float) -> float:
     return sum(values) / len(values) if values else default
 
@@ -135,6 +140,8 @@ def speaks(node: Node, person: str) -> bool:
 
 
 def _covered(term: Term, bag: Bag, likeness: Likeness) -> float:
+    if len(term.word) == 1 and term.bigrams:
+        return float(any(term.word in pair for pair in bag.bigrams))
     if term.bigrams:
         return sum(pair in bag.bigrams for pair in term.bigrams) / len(term.bigrams)
     if term.lemma in bag.words or term.word in bag.words or term.pairs & bag.words or term.lemma in bag.pairs:

@@ -50,11 +50,10 @@ def parse_wall_time(text: str) -> int:
     Raises UsageError when the text is something else.
     """
     try:
-        moment = datetime.fromisoformat(_with_offset(text.strip()))
-    except ValueError:
+        milliseconds = round(datetime.fromisoformat(_with_offset(text.strip())).timestamp() * 1000)
+    except (ValueError, OverflowError):
         reason = f"The time {text!r} cannot be understood; write ISO 8601, such as 2030-01-31T14:05:00."
         raise UsageError(reason) from None
-    milliseconds = round(moment.timestamp() * 1000)
     return milliseconds + _DAY_MS - 1 if _DATE_ONLY.fullmatch(text.strip()) else milliseconds
 
 

@@ -53,4 +53,4 @@ def _where(state: ObjectState) -> str:
         return f"It was thrown away {place}".rstrip()
     if state.state == "lost":
         return "It was lost"
-    return place[:1].upper() + place[1:] if place else "It was put down, where is not said"
+    return place[:1].upper() + place[1:] if place else "It was put down; where is not said"

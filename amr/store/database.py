@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from amr.store.schema import DDL, FORMAT_VERSION
 from amr.store.snapshot import Snapshot, indexed_text
 
 _REPAIR_ROWS = 50_000
+_USES = 8
+_REPAIR_WAIT_SECONDS = 0.2
 
 
 def database_file(directory: Path) -> Path:
@@ -26,6 +30,7 @@ def database_file(directory: Path) -> Path:
 
 
 _idle: list[duckdb.DuckDBPyConnection] = []
+_let_go = count(1)
 
 
 @contextmanager
@@ -48,7 +53,11 @@ def connected(directory: Path, read_only: bool) -> Iterator[duckdb.DuckDBPyConne
     except BaseException:
         connection.close()
         raise
-    _idle.append(connection)
+    # An engine's memory creeps up with every file that it opens; a new one begins small.
+    if next(_let_go) % _USES:
+        _idle.append(connection)
+    else:
+        connection.close()
 
 
 def _engine() -> duckdb.DuckDBPyConnection:
@@ -130,6 +139,7 @@ def reading(directory: Path, scope: str | None = None) -> Iterator[Snapshot]:
     if not _idle:
         # Not inside the gate, where a writer would wait for it.
         _idle.append(_engine())
+    deadline = time.monotonic() + gate.WRITER_WAIT_SECONDS
     while True:
         with gate.reading(directory), connected(directory, read_only=True) as connection:
             check_version(connection, directory)
@@ -137,8 +147,13 @@ def reading(directory: Path, scope: str | None = None) -> Iterator[Snapshot]:
             if scope is None or not _text_is_behind(connection, directory, scope):
                 yield snapshot
                 return
-        with gate.writing_command(directory, "rebuilding the text index"):
-            repair_text(directory, scope)
+        try:
+            with gate.writing_command(directory, "rebuilding the text index", _REPAIR_WAIT_SECONDS):
+                repair_text(directory, scope)
+        except gate.MemoryBusy:
+            # A writer brings every index up to date when it begins, so it is worth to look again.
+            if time.monotonic() > deadline:
+                raise
 
 
 def _last_node(connection: duckdb.DuckDBPyConnection, scope: str) -> int:

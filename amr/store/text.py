@@ -22,7 +22,8 @@ _CJK_RUN = re.compile(f"[{_CJK}]+")
 
 def text_directory(memory: Path, scope: str) -> Path:
     """Where the index of a scope lives; the scope's name is escaped to be one safe folder name."""
-    return memory / "text" / quote(scope, safe=" ")
+    # quote() leaves the dots, and the folder ".." is the memory itself.
+    return memory / "text" / quote(scope, safe=" ").replace(".", "%2E")
 
 
 def cjk_bigrams(text: str) -> list[str]:

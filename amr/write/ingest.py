@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,8 +26,8 @@ from amr.write.commit import link_events
 from amr.write.events import ClipPlace, event_node, events_of, mentions_of, world_node
 
 FRAMES_PER_CLIP = 3
-TEXT_BATCH_ROWS = 10_000
-TEXT_BATCH_SECONDS = 1.0
+BATCH_ROWS = 10_000
+BATCH_SECONDS = 1.0
 
 
 @dataclass
@@ -77,14 +78,25 @@ def ingest_source(
     report.warnings += source.warnings
     pipeline = _Pipeline(writer, target, report, perceiver)
     ends = [end for _, end in target.done.values()]
-    for clip in source.clips(set(target.done)):
-        pipeline.take(clip, text_only=source.kind in ("captions", "events"))
+    clips = source.clips(set(target.done))
+    for clip in _ahead(clips) if source.kind == "video" else clips:
+        # A folder may grow, and each of its clips is to be seen at once; the rest is a backlog, written in groups.
+        pipeline.take(clip, text_only=source.kind in ("captions", "events"), at_once=source.kind == "folder")
         ends.append(clip.end_ms)
         progress(clip.end_ms)
     # Not in a finally: an interruption can strike in the middle of a clip, which must not be committed by half.
     pipeline.flush()
     _finish(writer, source, target, report, keep_pass, max(ends, default=0))
     return report
+
+
+def _ahead(clips: Iterator[Clip]) -> Iterator[Clip]:
+    """The clips, each read while the one before is perceived and written."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, clips, None)
+        while (clip := coming.result()) is not None:
+            coming = reader.submit(next, clips, None)
+            yield clip
 
 
 def _target(writer: Writer, source: Source, perceiver: Perceiver, settings: Settings, scope: str) -> _Target:
@@ -149,7 +161,7 @@ def _source_row(writer: Writer, source: Source, scope: str) -> SourceRow:
 
 
 class _Pipeline:
-    """Collects whole clips and commits them: video one by one, text in groups."""
+    """Collects whole clips and commits them, at the latest after BATCH_SECONDS: what takes longer, one by one."""
 
     def __init__(self, writer: Writer, target: _Target, report: SourceReport, perceiver: Perceiver) -> None:
         self._writer = writer
@@ -160,7 +172,7 @@ class _Pipeline:
         self._pending = target.opening
         self._since = time.monotonic()
 
-    def take(self, clip: Clip, text_only: bool) -> None:
+    def take(self, clip: Clip, text_only: bool, at_once: bool) -> None:
         """Perceives a clip, turns it into nodes and edges, and commits when enough is pending."""
         place = self._place(clip)
         if clip.error is not None:
@@ -171,8 +183,8 @@ class _Pipeline:
             self._write(clip, place, self._perceiver.perceive(clip))
             self._report.clips += 1
             self._report.video_seconds += 0.0 if text_only else (clip.end_ms - clip.start_ms) / 1000
-        overdue = self._pending.rows() >= TEXT_BATCH_ROWS or time.monotonic() - self._since >= TEXT_BATCH_SECONDS
-        if not text_only or overdue:
+        overdue = self._pending.rows() >= BATCH_ROWS or time.monotonic() - self._since >= BATCH_SECONDS
+        if at_once or overdue:
             self.flush()
 
     def flush(self) -> None:

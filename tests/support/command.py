@@ -83,21 +83,24 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     return {**own, **_ENVIRONMENT, **(more or {})}
 
 
-def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool], every_seconds: float = 0.001) -> None:
+def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool]) -> None:
     """Waits until `reached()` holds; the command must be at work until then."""
     deadline = time.monotonic() + 60
     while not reached():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
-        time.sleep(every_seconds)
+        time.sleep(0.2)
 
 
-def stop_at(process: subprocess.Popen[str], reached: Callable[[], bool], then_seconds: float, sign: int) -> None:
-    """Sends a signal some time after `reached()` first holds; the command must still be at work then."""
-    wait_for(process, reached)
+def stopped(process: subprocess.Popen[str], reached: Callable[[], bool], then_seconds: float, sign: int) -> bool:
+    """Sends a signal some time after `reached()` first holds; False when the command had ended by then."""
+    while process.poll() is None and not reached():
+        time.sleep(0.001)
     time.sleep(then_seconds)
-    assert process.poll() is None, "the command ended before it could be killed"
+    if process.poll() is not None:
+        return False
     process.send_signal(sign)
+    return True
 
 
 def commits_seen(memory: Path) -> str:
