@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_a_folder_that_is_followed_as_it_grows_is_the_folder_ingested_at_once(si
     process = start("ingest", growing, "--follow", "--quiet", "--memory", memory)
     for numbers in (range(2), range(2, 6)):
         copy_clips(six_clips, growing, numbers)
-        wait_for(process, lambda seen=numbers.stop: clips_done(memory) == seen)
+        wait_for(process, partial(holds, memory, numbers.stop))
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=30) == 130
     ran("ingest", growing, "--memory", memory)
@@ -58,11 +59,11 @@ def test_a_folder_that_is_followed_as_it_grows_is_the_folder_ingested_at_once(si
     assert contents(memory) == contents(tmp_path / "at once")
 
 
-def clips_done(memory: Path) -> int:
-    """How many clips the memory's only source has; 0 while there is none."""
+def holds(memory: Path, clips: int) -> bool:
+    """Whether the memory has so many clips by now."""
     if not (memory / "memory.duckdb").exists():
-        return 0
-    return sum(counts.get("done", 0) for counts in Memory(memory).status().clips.values())
+        return False
+    return clips == sum(counts.get("done", 0) for counts in Memory(memory).status().clips.values())
 
 
 def test_a_clip_that_arrives_late_keeps_the_numbers_and_times_of_the_others(six_clips: Path, tmp_path: Path) -> None:

@@ -73,7 +73,9 @@ def _server(text: str) -> ModelName:
             "put its key in AMR_API_KEY instead."
         )
     if not parts.hostname or not model:
-        raise UsageError(f'"{text}" lacks the {"model" if parts.hostname else "host"}; write http://HOST:PORT/v1#MODEL.')
+        raise UsageError(
+            f'"{text}" lacks the {"model" if parts.hostname else "host"}; write http://HOST:PORT/v1#MODEL.'
+        )
     return ModelName("server", address.rstrip("/"), model)
 
 
@@ -88,4 +90,6 @@ def key_for(name: ModelName, api_key: str | None = None) -> str:
         return key
     if name.provider == "server":
         return "none"
-    raise ProviderError(f"There is no key for {name.where}, which runs {name.model}; set {variable} in the environment.")
+    raise ProviderError(
+        f"There is no key for {name.where}, which runs {name.model}; set {variable} in the environment."
+    )

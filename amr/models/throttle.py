@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache
 
 from amr.models.chat import Stopped
 
@@ -91,6 +91,6 @@ def shared_throttle(base_url: str, model: str) -> Throttle:
         return _throttle(base_url, model)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _throttle(base_url: str, model: str) -> Throttle:
     return Throttle()

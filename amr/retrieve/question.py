@@ -40,6 +40,7 @@ _READ = re.compile(
     rf"\bwhat\b.*\b(?:{_WRITTEN})\b.*\b(?:say|says|said|read|reads|show|shows)\b"
     r"|\bwhat\b.*\b(?:written|printed)\b|\bwhat (?:text|words)\b"
 )
+_SAYS = re.compile(rf"\b(?:{_WRITTEN})\b (?:that )?(?:says|said|saying|reads|reading)\b")
 _SAID = re.compile(rf"\b(?:what|how|which)\b.*\b(?:{_SAYING})\b|^did .*\b(?:{_SAYING})\b")
 _WHERE = re.compile(r"\bwhere(?:'s|’s| did| do| does| is| are| was| were| have| has| can| could| should| would)\b")
 _SEEKING = re.compile(r"\b(?:have you seen|last (?:saw|see|seen)|what (?:happened to|became of)|find my)\b")
@@ -300,7 +301,8 @@ def _ends_phrase(tokens: list[Token], index: int, verb_at: frozenset[int]) -> bo
 
 def _terms(tokens: list[Token], names: list[bool], verb_at: frozenset[int], form: Form) -> list[Term]:
     skipped = word_list("stopwords") | calibration().asking | _AUXILIARIES
-    written = frozenset(_WRITTEN.split("|")) if form == "read" else frozenset()
+    reads = form == "read" or _SAYS.search(" ".join(token.low for token in tokens))
+    written = frozenset(_WRITTEN.split("|")) if reads else frozenset()
     kinds: list[tuple[int, Kind]] = []
     for index, token in enumerate(tokens):
         low = token.low
@@ -317,8 +319,8 @@ def _terms(tokens: list[Token], names: list[bool], verb_at: frozenset[int], form
             kinds.append((index, "attribute"))
         else:
             kinds.append((index, "noun"))
-    if not kinds:
-        kinds = [(i, "noun") for i, token in enumerate(tokens) if _is_determined(tokens, i) and _may_be_meant(token)]
+    if all(kind == "name" for _, kind in kinds):
+        kinds += [(i, "noun") for i, token in enumerate(tokens) if _may_be_meant(tokens, i, bool(kinds))]
     nouns = {index for index, kind in kinds if kind in ("noun", "attribute")}
     terms = [_term(tokens, index, kind, nouns) for index, kind in kinds]
     aside = _aside(tokens, verb_at)
@@ -328,9 +330,13 @@ def _terms(tokens: list[Token], names: list[bool], verb_at: frozenset[int], form
     return [replace(term, asked=is_asked) for is_asked, term in zip(asked, terms, strict=True)]
 
 
-def _may_be_meant(token: Token) -> bool:
+def _may_be_meant(tokens: list[Token], index: int, is_named: bool) -> bool:
     """Whether a word that questions are made of may be what one asks about: "what did she say about the evening?"."""
-    return token.low not in word_list("stopwords") and token.low not in ("time", "times", "place", "moment", "thing")
+    low = tokens[index].low
+    if low in word_list("stopwords") or low in ("time", "times", "place", "moment", "thing"):
+        return False
+    about = any(token.low == "about" for token in tokens[max(0, index - 2) : index])
+    return about or (not is_named and _is_determined(tokens, index))
 
 
 def _aside(tokens: list[Token], verb_at: frozenset[int]) -> frozenset[int]:

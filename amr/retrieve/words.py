@@ -12,6 +12,8 @@ from amr.store.text import cjk_bigrams
 
 _WORD = re.compile(r"[a-zA-Z0-9À-ɏ]+(?:['’][a-zA-Z]+)?")
 
+_LETTERS = re.compile(r"[a-z]{3,}")
+
 
 @dataclass(frozen=True)
 class Bag:
@@ -36,4 +38,5 @@ def bag_of_text(text: str) -> Bag:
     low = [word.lower().replace("’", "'").removesuffix("'s") for word in _WORD.findall(text)]
     lemmas = [lemma(word) for word in low]
     pairs = frozenset(first + second for first, second in zip(low, lemmas[1:], strict=False))
-    return Bag(frozenset([*low, *lemmas]), pairs, frozenset(cjk_bigrams(text)))
+    parts = [part for word in low if not word.isalpha() for part in _LETTERS.findall(word)]  # "maple" of "maple4821"
+    return Bag(frozenset([*low, *lemmas, *parts]), pairs, frozenset(cjk_bigrams(text)))

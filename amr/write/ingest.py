@@ -80,6 +80,9 @@ def ingest_source(
     ends = [end for _, end in target.done.values()]
     clips = source.clips(set(target.done))
     for clip in _ahead(clips) if source.kind == "video" else clips:
+        if not ends:
+            # A followed folder that began empty learns its clock from its first clip.
+            target.row.origin_wall_ms = source.origin_wall_ms
         # A folder may grow, and each of its clips is to be seen at once; the rest is a backlog, written in groups.
         pipeline.take(clip, text_only=source.kind in ("captions", "events"), at_once=source.kind == "folder")
         ends.append(clip.end_ms)
