@@ -31,6 +31,8 @@ _STEPS = 4000
 _PENALTY = 0.002
 FALSE_FOUND = 0.01
 """What share of the development questions about nothing may be answered at the threshold."""
+LOST = 0.005
+"""What share of the answers that are there may be given up for a safer threshold."""
 
 Matrix = NDArray[np.float64]
 
@@ -67,10 +69,16 @@ def _logistic(rows: Matrix, answerable: NDArray[np.bool_], weights: Matrix, bias
 
 
 def threshold_for(scores: Matrix, answerable: NDArray[np.bool_]) -> float:
-    """The lowest threshold, to two places, at which no more than FALSE_FOUND of the absent things are found."""
+    """The middle, to two places, of the thresholds that are good on both sides.
+
+    From the lowest at which no more than FALSE_FOUND of the absent things are found, to the highest that loses
+    no more than LOST of the answers found there.
+    """
     steps = np.arange(0.05, 0.99, 0.01)
-    good = [step for step in steps if np.mean(scores[~answerable] >= step) <= FALSE_FOUND]
-    return round(float(good[0]), 2)
+    lowest = next(step for step in steps if np.mean(scores[~answerable] >= step) <= FALSE_FOUND)
+    found = np.mean(scores[answerable] >= lowest)
+    highest = max(step for step in steps if np.mean(scores[answerable] >= step) >= found - LOST)
+    return round(float((lowest + highest) / 2), 2)
 
 
 def write(weights: Matrix, bias: float, threshold: float) -> None:

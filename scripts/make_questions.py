@@ -235,6 +235,8 @@ _ANSWERABLE: dict[str, dict[str, list[str]]] = {
         "read": ["Where did I see the words {x}?"],
         "when_place": ["When did I {v} the {x} {p} the {y}?"],
         "after": ["What did I do after I {past} the {x}?"],
+        "line": ["When did I {line}?"],
+        "doing": ["When was I {doing}?"],
         "around": ["When did I {v} the {x} with the {y}?", "Where did I {v} the {x} before the {y}?"],
     },
     "check": {
@@ -247,6 +249,8 @@ _ANSWERABLE: dict[str, dict[str, list[str]]] = {
         "read": ["When did I see a sign that says {x}?", "What does the sign with {x} say?"],
         "when_place": ["What time did I {v} the {x} {p} the {y}?", "When was it that I {past} the {x} {p} the {y}?"],
         "after": ["What happened right after I {past} the {x}?"],
+        "line": ["At what moment did I {line}?", "What time did I {line}?"],
+        "doing": ["At what time was I {doing}?", "Was I ever {doing}?"],
         "around": ["When did I {v} the {x} for the {y}?", "What did I do with the {x} after the {y}?"],
     },
 }  # fmt: skip
@@ -337,7 +341,19 @@ def _read(node: Node, templates: dict[str, list[str]], rng: random.Random) -> tu
     return ("read", rng.choice(templates["read"]).format(x=" ".join(words[:3]))) if words else None
 
 
-_MAKERS: tuple[Maker, ...] = (_where, _done, _said, _read)
+def _line(node: Node, templates: dict[str, list[str]], rng: random.Random) -> tuple[str, str] | None:
+    """The caption itself, turned into a question."""
+    doing = re.fullmatch(r"I(?:'m| am| was) ([a-z]+ing [^.,]{6,60})\.?", node.text)
+    if doing is not None:
+        return "doing", rng.choice(templates["doing"]).format(doing=doing[1])
+    found = re.fullmatch(r"I ([a-z]+) ([^.,]{6,60})\.?", node.text)
+    base = _base(found[1]) if found else None
+    if found is None or base is None:
+        return None
+    return "line", rng.choice(templates["line"]).format(line=f"{base} {found[2]}")
+
+
+_MAKERS: tuple[Maker, ...] = (_where, _done, _said, _read, _line)
 
 
 def _around(known: Known, templates: list[str], rng: random.Random) -> Iterator[Made]:

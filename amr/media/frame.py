@@ -29,7 +29,7 @@ def rgb_image(picture: Any, frame_size: int, reformatter: Any) -> NDArray[np.uin
         width=max(1, round(picture.width * scale)),
         height=max(1, round(picture.height * scale)),
         format="rgb24",
-        interpolation="AREA",
+        interpolation="BILINEAR",
     )
     quarter_turns = round(picture.rotation / 90) % 4
     return np.ascontiguousarray(np.rot90(small.to_ndarray(), quarter_turns))

@@ -24,9 +24,9 @@ class Prompt:
     text: str
 
 
-def render(name: str, **values: Any) -> Prompt:
+def render(name: str, /, **values: Any) -> Prompt:
     """The prompt `prompts/<name>.md` with its values filled in; a value that is missing is an error."""
-    text = _environment().get_template(f"{name}.md").render(**values)
+    text = _environment().get_template(f"{name}.md").render(**values).strip()
     return Prompt(name, prompt_hash(name), text)
 
 
@@ -58,7 +58,13 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,  # of files that are included
         autoescape=False,
     )
-    environment.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False, indent=1)
+    environment.filters["json"] = _json
     return environment
+
+
+def _json(value: Any) -> str:
+    bool(value)  # of a value that is missing, this raises the error that names it
+    return json.dumps(value, ensure_ascii=False, indent=1)

@@ -32,9 +32,11 @@ _NO_MEDIA = re.compile(
     r"(not|n't|unable to|no endpoints found that) (support|accept|process|handle|take)"
     r"[^.]{0,40}(image|video|audio|vision)"
     r"|(image|video|audio|vision)[^.]{0,30}(not|n't|is un)[^.]{0,8}(support|accept|enabled|allowed)"
-    r"|not a (multimodal|vision)|unsupported modalit",
+    r"|(image|video|audio)(_url)? is only supported by|not a (multimodal|vision)|unsupported modalit",
     re.IGNORECASE,
 )
+_NO_MODEL = re.compile(r"not a valid model|model.{0,80}does not exist|no such model", re.IGNORECASE)
+_MAX_TOKENS = re.compile(r"max_(completion_)?tokens.*too large", re.IGNORECASE)
 _NO_SCHEMA = re.compile(r"response_format|json_schema|structured output|json mode|requested parameters", re.IGNORECASE)
 _LONGEST_TEXT = 300
 
@@ -142,9 +144,15 @@ def final_error(refusal: Refusal, name: ModelName, has_media: bool) -> ProviderE
             f"Nobody on OpenRouter runs {name.model} without keeping what is sent ({said}); choose another model, or "
             f'set data_collection = "allow" under [models."{name}"] in the config.'
         )
-    if status == 404:
-        return ProviderError(f"{where} knows no model {name.model} (404: {said}); check its name.")
-    if status == 413 or (status in (400, 422, 429) and _TOO_LONG.search(said)):
+    if status == 404 or (status == 400 and _NO_MODEL.search(said)):
+        return ProviderError(f"{where} knows no model {name.model} ({status}: {said}); check its name.")
+    if status == 400 and _MAX_TOKENS.search(said) and "context" not in said:
+        return ProviderError(f"The max_tokens set for {name} is more than it allows ({said}); set it lower.")
+    if (
+        status == 413
+        or refusal.code == "context_length_exceeded"
+        or (status in (400, 422, 429) and _TOO_LONG.search(said))
+    ):
         return RequestTooLarge(f"The request is too large for {name} ({status}: {said}).", refusal.usage)
     if status == 403 and name.provider != "openrouter":  # there it means that this one request was flagged
         return ProviderError(f"{where} does not allow this use of {name.model} (403: {said}).")

@@ -160,18 +160,18 @@ def _repaired(text: str) -> Any:
     A text that ends inside its object is left alone: to close it would lose what was still to come.
     """
     start = text.find("{")
-    if start < 0 or not _is_closed(text[start:]):
+    end = _end_of_object(text[start:]) if start >= 0 else 0
+    if not end or "{" in text[start + end :]:
         return None
     from json_repair import loads
 
-    value = loads(text[start : text.rindex("}") + 1])
-    return value or None
+    return loads(text[start : start + end]) or None
 
 
-def _is_closed(text: str) -> bool:
-    """Whether every bracket and quote of a text is closed before its end."""
+def _end_of_object(text: str) -> int:
+    """Where the object that a text begins with is closed, 0 when it is not: brackets are counted outside quotes."""
     depth, quoted, escaped = 0, False, False
-    for character in text:
+    for place, character in enumerate(text):
         if escaped:
             escaped = False
         elif quoted:
@@ -183,7 +183,9 @@ def _is_closed(text: str) -> bool:
             depth += 1
         elif character in "}]":
             depth -= 1
-    return depth == 0 and not quoted
+            if depth == 0:
+                return place + 1
+    return 0
 
 
 def _pruned(

@@ -247,8 +247,9 @@ def _is_part(part: str, whole: str) -> bool:
     """Whether a reading is a text half out of the picture: a piece of it, or each line cut short."""
     if _plain(part) in _plain(whole):
         return True
-    words = iter(whole.casefold().split())
-    return all(any(word.startswith(begun) for word in words) for begun in part.casefold().split())
+    words = whole.casefold().split()
+    rests = iter("".join(words[first:]) for first in range(len(words)))
+    return all(any(rest.startswith(begun) for rest in rests) for begun in part.casefold().split())
 
 
 def _runs(text: str) -> bool:

@@ -333,7 +333,7 @@ def _terms(tokens: list[Token], names: list[bool], verb_at: frozenset[int], form
 def _may_be_meant(tokens: list[Token], index: int, is_named: bool) -> bool:
     """Whether a word that questions are made of may be what one asks about: "what did she say about the evening?"."""
     low = tokens[index].low
-    if low in word_list("stopwords") or low in ("time", "times", "place", "moment", "thing"):
+    if not low[0].isalnum() or low in word_list("stopwords") or low in ("time", "times", "place", "moment", "thing"):
         return False
     about = any(token.low == "about" for token in tokens[max(0, index - 2) : index])
     return about or (not is_named and _is_determined(tokens, index))

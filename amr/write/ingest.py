@@ -26,7 +26,7 @@ from amr.write.commit import link_events
 from amr.write.events import ClipPlace, event_node, events_of, mentions_of, world_node
 
 FRAMES_PER_CLIP = 3
-BATCH_ROWS = 10_000
+BATCH_ROWS = 2_000
 BATCH_SECONDS = 1.0
 
 
@@ -173,7 +173,7 @@ class _Pipeline:
         self._perceiver = perceiver
         self._view = View(writer.directory)
         self._pending = target.opening
-        self._since = time.monotonic()
+        self._since = 0.0  # the first clip is committed at once: there is something to ask from the start
 
     def take(self, clip: Clip, text_only: bool, at_once: bool) -> None:
         """Perceives a clip, turns it into nodes and edges, and commits when enough is pending."""

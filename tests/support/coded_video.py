@@ -13,6 +13,7 @@ import random
 import subprocess
 import wave
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import imageio_ffmpeg
@@ -302,7 +303,7 @@ def random_film(
         if clip % 12 == 0:
             scenes.append((clip * clip_seconds, SCENES[(clip // 12 + seed) % len(SCENES)]))
         cuts = dice.choice(([0, 10], [0, 5, 10], [0, 3, 6, 10]))
-        for part, (left, right) in enumerate(zip(cuts, cuts[1:], strict=False)):
+        for part, (left, right) in enumerate(pairwise(cuts)):
             begin = clip * clip_seconds + clip_seconds * left / 10 + dice.randrange(3) / 5
             end = clip * clip_seconds + clip_seconds * right / 10 - dice.randrange(2) / 5
             start, end = round(begin, 3), round(end, 3)

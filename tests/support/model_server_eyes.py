@@ -78,7 +78,7 @@ def _image(part: Part) -> NDArray[np.uint8]:
     if image is None or not part.data.startswith(starts):
         text = f"The data of an {part.media_type} image do not represent a valid image."
         raise Refused(400, text, "invalid_image_format", "messages")
-    return image
+    return image.astype(np.uint8, copy=False)
 
 
 def _watch(part: Part, seen: Seen) -> None:
@@ -99,7 +99,9 @@ def _watch(part: Part, seen: Seen) -> None:
     except (av.error.FFmpegError, IndexError) as error:
         raise Refused(400, f"The video cannot be decoded: {error}.", "invalid_value", "messages") from None
     if has_sound:
-        seen.sounds += listen(decode_sound(part.data))
+        samples = decode_sound(part.data)
+        seen.audio_seconds += len(samples) / RATE
+        seen.sounds += listen(samples)
 
 
 def _luma(frame: Any) -> NDArray[np.uint8]:
@@ -114,7 +116,7 @@ def decode_sound(data: bytes) -> NDArray[np.float32]:
     """The first sound track of a file as mono at 16 kHz, silence up to its first sample's time; raises Refused."""
     import av
 
-    pieces: list[NDArray[np.float32]] = []
+    pieces: list[Any] = []
     try:
         with av.open(io.BytesIO(data)) as container:
             resampler = av.AudioResampler(format="flt", layout="mono", rate=RATE)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Model:
-    """One model. Prices are dollars per million tokens; an image and a second of media count as so many tokens."""
+    """One model. Prices are dollars per million tokens; an image and a second of media count as so many tokens.
+
+    A video counts by its pictures and, on top, by its sound.
+    """
 
     name: str
     kind: str = "chat"  # "chat", "embedding" or "transcription"
@@ -39,24 +43,27 @@ def text_tokens(characters: int) -> int:
     return -(-characters // 4)
 
 
-_GEMINI = {"image_tokens": 258, "video_tokens_per_second": 290, "audio_tokens_per_second": 32}
-_OPENAI = {"image_tokens": 765, "audio_tokens_per_second": 10}
+_GEMINI: dict[str, Any] = {"image_tokens": 258, "video_tokens_per_second": 263, "audio_tokens_per_second": 32}
+_OPENAI: dict[str, Any] = {"image_tokens": 765, "audio_tokens_per_second": 10}
+_MINI: dict[str, Any] = {"image_tokens": 25_501}
+_GPT5: dict[str, Any] = {"image_tokens": 630}
+_LOCAL: dict[str, Any] = {"image_tokens": 1_000, "video_tokens_per_second": 300, "audio_tokens_per_second": 32}
 _IMAGE = frozenset({"image"})
 _ALL = frozenset({"image", "audio", "video"})
 
 _CHAT = [
     Model("google/gemini-2.5-pro", "chat", _ALL, 1_048_576, 65_536, 1.25, 10.0, reasoning=True, **_GEMINI),
     Model("google/gemini-2.5-flash", "chat", _ALL, 1_048_576, 65_535, 0.30, 2.50, reasoning=True, **_GEMINI),
-    Model("openai/gpt-4o-mini", "chat", _IMAGE, 128_000, 16_384, 0.15, 0.60, **_OPENAI),
+    Model("openai/gpt-4o-mini", "chat", _IMAGE, 128_000, 16_384, 0.15, 0.60, **_MINI),
     Model("openai/gpt-4o", "chat", _IMAGE, 128_000, 16_384, 2.50, 10.0, **_OPENAI),
-    Model("openai/gpt-5", "chat", _IMAGE, 400_000, 128_000, 1.25, 10.0, reasoning=True, **_OPENAI),
+    Model("openai/gpt-5", "chat", _IMAGE, 400_000, 128_000, 1.25, 10.0, reasoning=True, **_GPT5),
     Model("openai/gpt-4o-audio-preview", "chat", frozenset({"audio"}), 128_000, 16_384, 2.50, 10.0, **_OPENAI),
     Model("openai/gpt-3.5-turbo", "chat", frozenset(), 16_385, 4_096, 0.50, 1.50, schema=False),
-    Model("qwen2.5-vl", "chat", frozenset({"image", "video"}), 32_768, 8_192, **_GEMINI),
-    Model("qwen2.5-omni", "chat", _ALL, 32_768, 8_192, **_GEMINI),
+    Model("qwen2.5-vl", "chat", frozenset({"image", "video"}), 32_768, 8_192, **_LOCAL),
+    Model("qwen2.5-omni", "chat", _ALL, 32_768, 8_192, **_LOCAL),
     Model("text-only", "chat", frozenset(), 32_768, 8_192),
-    Model("without-schema", "chat", _ALL, 32_768, 8_192, schema=False, **_GEMINI),
-    Model("short-context", "chat", _ALL, 2_000, 1_000, **_GEMINI),
+    Model("without-schema", "chat", _ALL, 32_768, 8_192, schema=False, **_LOCAL),
+    Model("short-context", "chat", _ALL, 2_000, 1_000, **_LOCAL),
 ]
 _OTHER = [
     Model("openai/text-embedding-3-large", "embedding", context=8_192, price_in=0.13, dimensions=3_072),

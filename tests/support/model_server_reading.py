@@ -101,7 +101,9 @@ def frame_times(chat: Chat) -> list[float] | None:
         return [float(numbers[-1]) for numbers in before]
     for data in json_objects(chat.user_texts):
         for key in ("frame_times", "frames", "times"):
-            times = [item.get("time") if isinstance(item, dict) else item for item in _as_list(data.get(key))]
+            times: list[Any] = [
+                item.get("time") if isinstance(item, dict) else item for item in _as_list(data.get(key))
+            ]
             if len(times) == len(images) and all(isinstance(time, int | float) for time in times):
                 return [float(time) for time in times]
     for line in "\n".join(chat.user_texts).splitlines():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tests.support.coded_video import report
-from tests.support.model_server_reading import clip_length, fields, frame_times, json_objects, listed
+from tests.support.model_server_reading import clip_length, fields, json_objects, listed
 from tests.support.model_server_schema import fitted
 
 if TYPE_CHECKING:
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from tests.support.model_server_eyes import Seen
     from tests.support.model_server_rules import Chat
 
-_SMALL = set(
-    "a an the in on of with and or to from at by is are was were be been it its this that these those his her their "
-    "he she they who what where when which did does do for as into wearing has have had".split()
-)
+_SMALL_TEXT = """
+    a an the in on of with and or to from at by is are was were be been it its this that these those his her their he
+    she they who what where when which did does do for as into wearing has have had
+"""
+_SMALL = frozenset(_SMALL_TEXT.split())
 _NAMED = re.compile(r"(?:named|called)\s+([A-Z]\w+)")
 _PERCEIVED = {
     "characters": ("local_character_id", "role", "name_or_description"),
@@ -186,7 +187,13 @@ def _verification(chat: Chat) -> dict[str, Any]:
     data = fields(chat, "verification")
     question = _question(chat, "verification")
     groups = [
-        {"id": _id_of(group, number), "group": _id_of(group, number), "index": number, "score": score, "relevance": score}
+        {
+            "id": _id_of(group, number),
+            "group": _id_of(group, number),
+            "index": number,
+            "score": score,
+            "relevance": score,
+        }
         for number, group in enumerate(listed(data, "verification"))
         for score in [overlap(question, json.dumps(group, ensure_ascii=False))]
     ]
@@ -236,8 +243,10 @@ def _id_of(item: Any, number: int) -> Any:
 
 def _text_of(item: Any, *first: str) -> str:
     keys = (*first, "descriptor", "description", "name_or_description", "summary", "summary_text", "text", "utterance")
-    found = next((item[key] for key in keys if isinstance(item.get(key), str)), None) if isinstance(item, dict) else item
-    return str(found) if found is not None else json.dumps(item, ensure_ascii=False)
+    if not isinstance(item, dict):
+        return str(item)
+    found = next((item[key] for key in keys if isinstance(item.get(key), str)), None)
+    return json.dumps(item, ensure_ascii=False) if found is None else str(found)
 
 
 def _words(text: str) -> list[str]:

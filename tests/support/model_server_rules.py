@@ -178,13 +178,14 @@ def _read_message(chat: Chat, message: Any, where: str, mode: str) -> None:
     before = ""
     for number, part in enumerate(content):
         place = f"{where}.content[{number}]"
-        kind = part.get("type") if isinstance(part, dict) else None
-        known = set(_PARTS) - ({"video_url"} if mode == "openai" else set())
-        if kind not in known or (kind != "text" and role != "user"):
-            supported = ", ".join(repr(name) for name in sorted(known if role == "user" else {"text"}))
+        kind = str(part.get("type")) if isinstance(part, dict) else ""
+        parts = set(_PARTS) - ({"video_url"} if mode == "openai" else set())
+        if kind not in parts or (kind != "text" and role != "user"):
+            supported = ", ".join(repr(name) for name in sorted(parts if role == "user" else {"text"}))
             text = f"Invalid value: {kind!r}. Supported values are: {supported}."
             raise Refused(400, text, "invalid_value", f"{place}.type")
-        _only(part, {"type", "cache_control"} | _PARTS[kind] if mode == "openrouter" else {"type"} | _PARTS[kind], place)
+        cached = {"cache_control"} if mode == "openrouter" else set()
+        _only(part, {"type"} | cached | _PARTS[kind], place)
         if kind == "text":
             if not isinstance(part.get("text"), str):
                 raise Refused(400, f"Missing required parameter: '{place}.text'.", "missing_required_parameter", place)
@@ -252,7 +253,9 @@ def _read_format(chat: Chat, mode: str, model: Model) -> None:
     elif kind == "json_object":
         _only(wanted, {"type"}, "response_format")
         if mode == "openai" and not any("json" in text.lower() for text in chat.texts):
-            text = "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
+            text = (
+                "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'."
+            )
             raise Refused(400, text, None, "messages")
     elif kind != "text":
         raise Refused(400, f"Invalid value: {kind!r}.", "invalid_value", "response_format.type")

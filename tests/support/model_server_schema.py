@@ -150,8 +150,6 @@ def _fit(value: Any, schema: dict[str, Any], root: dict[str, Any], name: str = "
     return next((empty[kind] for kind in kinds if kind in empty), None)
 
 
-
-
 def _suits(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> bool:
     if "$ref" in schema:
         schema = _resolve(schema["$ref"], root)
