@@ -139,11 +139,11 @@ def query(
     json_output: JsonOption = False,
 ) -> None:
     """The evidence that bears on a question, best first, without an answer."""
-    from amr.show import evidence_text, query_json
+    from amr.show import query_json, query_text
 
     filters = _filters(scope, source, as_of, known_at, after, before)
     answer = _memory(memory).query(_question(question), _settings(config), filters, k)
-    _print(json_output, lambda: query_json(answer), lambda: evidence_text(answer.evidence))
+    _print(json_output, lambda: query_json(answer), lambda: query_text(answer))
     if not answer.found:
         raise typer.Exit(1)
 

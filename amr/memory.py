@@ -131,7 +131,11 @@ class Memory:
         return report
 
     def query(self, question: str, settings: Settings, filters: Filters = Filters(), k: int = 10) -> Answer:
-        """The `k` pieces of evidence that bear most on a question, best first, as an answer without words."""
+        """The `k` pieces of evidence that bear most on a question, best first, as an answer without words.
+
+        `found` says whether the best of it really bears on the question; what was looked at comes in any case.
+        """
+        from amr.retrieve.calibration import calibration
         from amr.retrieve.query import query
         from amr.retrieve.question import read_question
 
@@ -139,12 +143,13 @@ class Memory:
         _prepare(question)
         with database.reading(self.directory, filters.scope) as snapshot:
             evidence = query(snapshot, self.directory, question, _view(snapshot, filters), settings, k)
+            confidence = max((piece.relevance for piece in evidence), default=0.0)
             persons = frozenset(snapshot.handles(filters.scope, "person"))
         return Answer(
             question=question,
             answer="",
-            found=bool(evidence),
-            confidence=max((piece.relevance for piece in evidence), default=0.0),
+            found=confidence >= calibration().threshold,
+            confidence=confidence,
             question_type=read_question(question, persons).question_type,
             as_of=filters.as_of,
             state=None,
@@ -171,7 +176,7 @@ class Memory:
         """All visible events in time order, of a person or an object where one is named."""
         import numpy as np
 
-        from amr.perceive.language import handle, normalise_object
+        from amr.language.names import handle, normalise_object
         from amr.retrieve.evidence import evidence_of
         from amr.retrieve.question import WEARER
 

@@ -101,6 +101,13 @@ def answer_text(answer: Answer) -> str:
     return "\n".join([answer.answer, *(_evidence_line(piece) for piece in (proof if answer.found else []))])
 
 
+def query_text(answer: Answer) -> str:
+    """The evidence, and whether it really bears on the question."""
+    if answer.found or not answer.evidence:
+        return evidence_text(answer.evidence)
+    return f"Nothing in this memory bears on that; the nearest is:\n{evidence_text(answer.evidence)}"
+
+
 def evidence_text(found: list[Evidence]) -> str:
     """One line per piece of evidence."""
     return "\n".join(_evidence_line(piece) for piece in found) or "Nothing was found."

@@ -23,9 +23,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+from amr.language.lemmas import lemma, verb_forms, verbs, word_list
+from amr.language.names import may_open_as_name
 from amr.memory import Filters, Memory
-from amr.perceive.lemmas import lemma, verb_forms, verbs, word_list
-from amr.perceive.names import may_open_as_name
 from amr.records import Node
 from amr.retrieve.calibration import calibration
 

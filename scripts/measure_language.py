@@ -1,4 +1,4 @@
-"""Measure the rule-based reader of captions against the labels in tests/perceive/labels_egolife.json.
+"""Measure the rule-based reader of captions against the labels in tests/language/labels_egolife.json.
 
     python scripts/measure_language.py DATA/egolife/A1_JAKE_sync_clips.jsonl.gz [--show dev]
 
@@ -17,9 +17,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from amr.perceive.language import normalise_object, read_sentence
+from amr.language.names import normalise_object
+from amr.language.reading import read_sentence
 
-LABELS = Path(__file__).parents[1] / "tests" / "perceive" / "labels_egolife.json"
+LABELS = Path(__file__).parents[1] / "tests" / "language" / "labels_egolife.json"
 LEVELS = ("verb", "actor, verb", "actor, verb, object", "actor, verb, object, place")
 
 Tuple = tuple[str, str, str, str]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _FEWEST_WAITS = 4
+_LONGEST_WAIT_S = 60.0
 _FIRST_CONTACT_S = 30.0
 _CONNECT_S = 10.0
 
@@ -254,7 +255,8 @@ class Remote:
             )
         elapsed = time.monotonic() - trial.first_failed_at
         if remedy == "wait":
-            self._throttle.slow_down(began, asked, patience.first_wait_s)
+            longest_s = min(_LONGEST_WAIT_S, patience.total_s / _FEWEST_WAITS)
+            self._throttle.slow_down(began, asked, patience.first_wait_s, longest_s)
             self._give_up_if(elapsed >= self._limit_s(refusal) and trial.tries >= _FEWEST_WAITS, trial)
             return 0.0  # the gate keeps it
         self._give_up_if(elapsed >= patience.total_s or trial.tries >= patience.tries, trial)

@@ -12,14 +12,13 @@ from functools import cache
 from amr.models.chat import Stopped
 
 _POLL_S = 0.25
-_LONGEST_WAIT_S = 60.0
 
 
 class Throttle:
     """Lets calls through: any number at once until the provider refuses one for being too many.
 
-    Then it closes for as long as the provider asked for (else 0.5 s, 1 s, 2 s … 60 s), and lets half as many
-    through; each success lets a little more through again.
+    Then it closes for as long as the provider asked for (else a little, and twice as long each time), and lets half
+    as many through; each success lets a little more through again.
     """
 
     def __init__(self) -> None:
@@ -53,15 +52,15 @@ class Throttle:
     def _is_free(self) -> bool:
         return time.monotonic() >= self._opens_at and self._in_flight < self._limit
 
-    def slow_down(self, began_at: float, wait_s: float | None, first_wait_s: float) -> None:
-        """Notes that a call which began at `began_at` was refused; `wait_s` is what the provider asked for."""
+    def slow_down(self, began_at: float, asked_s: float | None, first_wait_s: float, longest_wait_s: float) -> None:
+        """Notes that a call which began at `began_at` was refused; `asked_s` is the wait the provider asked for."""
         with self._changed:
             if began_at >= self._slowed_at:  # calls sent together are refused together, which is one refusal
                 self._limit = max(1, math.floor(min(self._limit, self._in_flight) / 2))
                 self._slowed_at = time.monotonic()
                 self._refusals += 1
-            if wait_s is None:
-                wait_s = min(_LONGEST_WAIT_S, first_wait_s * 2 ** (self._refusals - 1))
+            doubled = first_wait_s * 2.0 ** min(self._refusals - 1, 60)
+            wait_s = min(longest_wait_s, doubled) if asked_s is None else asked_s
             self._opens_at = max(self._opens_at, time.monotonic() + wait_s)
 
     def succeeded(self) -> None:

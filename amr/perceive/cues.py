@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from amr.perceive.language import handle, is_narration, read_sentence, split_speaker
+from amr.language.names import handle, split_speaker
+from amr.language.reading import is_narration, read_sentence
 from amr.records import Action, Character, Clip, EventReport, Modality, SpeakerTurn
 
 WEARER = "wearer"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from amr.perceive.lemmas import singular, verbs
+from amr.language.lemmas import singular, verbs
 from amr.retrieve.states import state_of
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def object_handles(snapshot: Snapshot, scope: str, name: str) -> list[str]:
 
     "power bank" finds `power_bank` and `white_power_bank`, not `bank`; "white power bank" finds `power_bank` too.
     """
-    from amr.perceive.names import handle
+    from amr.language.names import handle
     from amr.retrieve.calibration import calibration
 
     wanted = handle(name).split("_") if name else []

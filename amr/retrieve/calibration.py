@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 
-from amr.perceive.lemmas import lemma
+from amr.language.lemmas import lemma
 from amr.resources import resource
 
 if sys.version_info >= (3, 11):

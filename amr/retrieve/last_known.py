@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from amr.perceive.lemmas import word_list
-from amr.perceive.names import handle, normalise_object
+from amr.language.lemmas import word_list
+from amr.language.names import handle, normalise_object
 from amr.records import Node, ObjectState
 from amr.retrieve.anchors import object_handles
 from amr.retrieve.calibration import calibration

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from amr.language.names import handle
 from amr.models.embedding import embed
-from amr.perceive.names import handle
 from amr.records import Evidence, Node
 from amr.retrieve.anchors import absent_terms, find_anchors, object_handles
 from amr.retrieve.calibration import calibration

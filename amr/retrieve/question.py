@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from amr.perceive.lemmas import lemma, verb_forms, verbs, word_list
-from amr.perceive.names import handle, is_name, may_open_as_name, normalise_object
+from amr.language.lemmas import lemma, verb_forms, verbs, word_list
+from amr.language.names import handle, is_name, may_open_as_name, normalise_object
 from amr.retrieve.calibration import calibration
 from amr.store.text import cjk_bigrams
 
@@ -34,12 +34,13 @@ _SAYING = (
 )
 _WRITTEN = (
     "sign|signs|note|label|poster|screen|text|banner|sticker|display|letter|page|board|whiteboard|blackboard|message"
-    "|notice|paper|words"
+    "|notice|paper|word|words|letters|writing"
 )
 _READ = re.compile(
     rf"\bwhat\b.*\b(?:{_WRITTEN})\b.*\b(?:say|says|said|read|reads|show|shows)\b"
-    r"|\bwhat\b.*\b(?:written|printed)\b|\bwhat (?:text|words)\b"
+    r"|\bwhat\b.*\b(?:written|printed|spelt|spelled)\b|\bwhat (?:text|words?|letters)\b"
 )
+_TO_WRITE = frozenset(["write", "print", "spell", "say", "read", "show"])
 _SAYS = re.compile(rf"\b(?:{_WRITTEN})\b (?:that )?(?:says|said|saying|reads|reading)\b")
 _SAID = re.compile(rf"\b(?:what|how|which)\b.*\b(?:{_SAYING})\b|^did .*\b(?:{_SAYING})\b")
 _WHERE = re.compile(r"\bwhere(?:'s|’s| did| do| does| is| are| was| were| have| has| can| could| should| would)\b")
@@ -311,7 +312,8 @@ def _terms(tokens: list[Token], names: list[bool], verb_at: frozenset[int], form
         elif not token.text[0].isalnum() or low in skipped or low in _PARTICLES or low in written:
             continue
         elif index in verb_at:
-            if not (form == "where" and _is_light(token.lemma)):
+            light = form == "where" and _is_light(token.lemma)
+            if not (light or (form == "read" and token.lemma in _TO_WRITE)):
                 kinds.append((index, "verb"))
         elif low in calibration().loose and _describes(tokens, index, skipped):
             continue

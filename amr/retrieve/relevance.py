@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from amr.perceive.lemmas import lemma
+from amr.language.lemmas import lemma
 from amr.records import Node
 from amr.retrieve.calibration import calibration
 from amr.retrieve.question import Question, Term
@@ -98,7 +98,10 @@ def features(question: Question, candidate: Candidate, likeness: Likeness, absen
     attributes = [around(term, _covered(term, own, likeness)) for term in asked if term.kind == "attribute"]
     aside = [around(term, _covered(term, own, likeness)) for term in question.terms if not term.asked]
     known = [around(term, _covered(term, own, likeness)) for term in question.terms if term in absent]
-    alike = min(1.0, max(0.0, (candidate.cosine - _UNLIKE) / (_ALIKE - _UNLIKE)))  # for a question of small words
+    # For a question of small words: "what is written there?" is about any text, others about what is alike.
+    alike = min(1.0, max(0.0, (candidate.cosine - _UNLIKE) / (_ALIKE - _UNLIKE)))
+    if question.form == "read" and candidate.node.payload.get("modality") == "read":
+        alike = 1.0
     return {
         "known": min(known, default=1.0),
         "things_least": min(in_event, default=alike),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from amr.perceive.lemmas import table
+from amr.language.lemmas import table
 
 
 @cache

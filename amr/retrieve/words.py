@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from amr.perceive.lemmas import lemma
+from amr.language.lemmas import lemma
 from amr.records import Node
 from amr.store.text import cjk_bigrams
 

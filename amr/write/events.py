@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from amr.perceive.language import handle, normalise_object
+from amr.language.names import handle, normalise_object
 from amr.records import ClipAnalysis, EventReport, Mention, Node, SpeakerTurn
 from amr.store.hashing import node_hash
 

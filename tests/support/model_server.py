@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -335,6 +336,7 @@ def _wire(vector: Any, body: dict[str, Any]) -> Any:
 def separate_server(state_dir: Path, films: Iterable[Path], *options: str) -> Iterator[str]:
     """A server in a process of its own, with films as `save_film` wrote them; gives its base URL."""
     command = [sys.executable, "-m", "tests.support.model_server", "--state-dir", str(state_dir), *options]
+    command += ["--parent", str(os.getpid())]
     command += [part for film in films for part in ("--film", str(film))]
     root = Path(__file__).resolve().parents[2]
     with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as process:
@@ -356,7 +358,7 @@ def over_http(base_url: str, path: str, data: Any = None) -> Any:
 
 
 def main() -> None:
-    """Runs the server until it is killed."""
+    """Runs the server until it is killed, or its parent ends."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--state-dir", type=Path)
@@ -365,6 +367,7 @@ def main() -> None:
     parser.add_argument("--key", default="test-key")
     parser.add_argument("--latency", type=float, default=0.0)
     parser.add_argument("--faults", type=Path, help="a JSON list of faults")
+    parser.add_argument("--parent", type=int, help="end when the process of this id is no longer the parent")
     given = parser.parse_args()
     faults = [Fault.from_json(item) for item in json.loads(given.faults.read_text())] if given.faults else []
     films = [load_film(path) for path in given.film]
@@ -381,8 +384,8 @@ def main() -> None:
         if given.state_dir is not None:
             (given.state_dir / "address").write_text(server.address)
         print(server.address, flush=True)
-        while True:
-            time.sleep(3600)
+        while given.parent in (None, os.getppid()):
+            time.sleep(1)
 
 
 if __name__ == "__main__":

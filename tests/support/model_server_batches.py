@@ -41,7 +41,8 @@ class Batches:
         if purpose not in ("batch", "batch_output", "user_data", "assistants", "fine-tune", "vision", "evals"):
             raise Refused(400, f"{purpose!r} is not one of the purposes of a file.", "invalid_value", "purpose")
         with self._lock:
-            identity = f"file-{len(self._files) + 1:06d}"
+            last = max((int(name[5:]) for name in self._files), default=0)
+            identity = f"file-{last + 1:06d}"
             self._files[identity] = {
                 "id": identity,
                 "object": "file",

@@ -70,7 +70,7 @@ class Handler(BaseHTTPRequestHandler):
             owner.wait(owner.latency_of(call.role) - (time.time() - call.came))
             self._exchange(call, status, reply, headers, spoil)
         except ConnectionError:
-            self.close_connection = True
+            call.replied, self.close_connection = False, True
         finally:
             owner.log.end(call)
 
@@ -91,9 +91,10 @@ class Handler(BaseHTTPRequestHandler):
         elif kind in ("401", "429", "500", "502", "503"):
             self._unbilled(call)
             status, reply, headers = self._failure(int(kind), seconds)
-        call.status = status
+        call.status, call.replied = status, kind != "cut_body"
+        # Before the reply, so that whoever reads it finds the call ended, and its next one is not counted beside it.
+        self.owner.log.end(call)
         self._send(status, reply, headers, cut=kind == "cut_body")
-        call.replied = kind != "cut_body"
 
     def _unbilled(self, call: Call) -> None:
         call.prompt_tokens, call.completion_tokens, call.cost_usd = 0, 0, 0.0

@@ -46,6 +46,7 @@ class Call:
     status: int = 0
     replied: bool = False
     batch: bool = False
+    ended: bool = False
     took: float = 0.0
 
 
@@ -83,10 +84,15 @@ class Log:
                 file.write(json.dumps(asdict(call)) + "\n")
 
     def end(self, call: Call) -> None:
-        call.took = round(time.time() - call.came, 4)
+        """Counts the call as no longer under way; said again, it only writes what changed since."""
         with self._lock:
-            self._in_flight -= call.path.endswith(MODEL_PATHS) and not call.batch
-        self.note(call)
+            again, call.ended = call.ended, True
+            self._in_flight -= call.path.endswith(MODEL_PATHS) and not call.batch and not again
+        if not again:
+            call.took = round(time.time() - call.came, 4)
+            self.note(call)
+        elif call.status and not call.replied:
+            self.note(call)
 
     def calls(self, role: str | None = None) -> list[Call]:
         """The requests in order of arrival, all or those of a role."""
@@ -98,13 +104,17 @@ class Log:
         return [call for call in self.calls() if call.path.endswith(MODEL_PATHS)]
 
     def repeated(self) -> dict[str, int]:
-        """How often each request that was answered with 200 and written in whole came again after that."""
+        """How often each request that was answered well came again after that.
+
+        A client that was killed may not have read what was written to it, so it may come again with as many as
+        it had in flight.
+        """
         done: set[str] = set()
         again: Counter[str] = Counter()
         for call in self.model_calls():
             if call.key in done:
                 again[call.key] += 1
-            if call.status == 200 and call.replied and not call.fault:
+            if call.status == 200 and call.replied and call.fault in ("", "slow"):
                 done.add(call.key)
         return dict(again)
 

@@ -49,14 +49,15 @@ def reply_text(chat: Chat, task: str, seen: Seen) -> str:
     if task not in replies:
         return "This is a reply of the test server."
     value = replies[task]()
-    if task == "answer" and "response_format" not in chat.body:
-        return str(value["answer"])
+    wants_json = "response_format" in chat.body or any("json" in text.lower() for text in chat.texts)
+    if task in ("answer", "merged_summary") and not wants_json:
+        return str(value[task.partition("_")[0]])
     return json.dumps(fitted(value, chat.schema), ensure_ascii=False)
 
 
 def perception(chat: Chat, seen: Seen) -> dict[str, Any]:
     """The analysis that follows from the codes; its times are relative to the clip's start."""
-    length = seen.video_seconds or clip_length(chat)
+    length = clip_length(chat) or seen.video_seconds or None
     lines = seen.lines or _lines_in_text(chat, seen)
     scene = seen.film.scene_at(seen.begin) if seen.film and seen.begin is not None else "unknown"
     analysis = report(seen.happenings, lines, scene, length).model_dump()
@@ -151,7 +152,7 @@ def _merged(chat: Chat) -> dict[str, Any]:
     texts = list(dict.fromkeys(text.rstrip(".") for text in texts if text))
     ends = [f"{text[:1].lower()}{text[1:]}" for text in texts[1:][-1:]]
     text = f"{', and then '.join([*texts[:1], *ends])}."
-    return {"summary": text, "text": text, "merged_summary": text}
+    return {"merged": text, "summary": text, "text": text, "merged_summary": text}
 
 
 def _actions(chat: Chat) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amr.perceive.language import Reading, is_narration, read_sentence
+from amr.language.reading import Reading, is_narration, read_sentence
 
 
 def actions(text: str, speaker: str | None = None) -> list[tuple[str, str, str, str]]:

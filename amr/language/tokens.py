@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from amr.perceive.lemmas import word_list
+from amr.language.lemmas import word_list
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;。！？；…])[\"”')\]]*\s+|(?<=[。！？；])|\n+|(?<=[a-z][.!?])(?=[A-Z][a-z])")
 _TOKEN = re.compile(

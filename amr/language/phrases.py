@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from amr.perceive.lemmas import singular, verb_forms, verbs, word_list
-from amr.perceive.names import is_name, may_open_as_name
-from amr.perceive.tokens import Sentence
+from amr.language.lemmas import singular, verb_forms, verbs, word_list
+from amr.language.names import is_name, may_open_as_name
+from amr.language.tokens import Sentence
 
 Role = Literal["subject", "object"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from amr.perceive.lemmas import singular, verb_forms, verb_list, verbs, word_list
-from amr.perceive.phrases import CONJUNCTIONS, PUNCTUATION, Nouns, Phrase, is_adverb, lists
-from amr.perceive.subjects import find_subject
-from amr.perceive.tokens import Sentence
+from amr.language.lemmas import singular, verb_forms, verb_list, verbs, word_list
+from amr.language.phrases import CONJUNCTIONS, PUNCTUATION, Nouns, Phrase, is_adverb, lists
+from amr.language.subjects import find_subject
+from amr.language.tokens import Sentence
 
 Inner = Literal["", "small clause", "gerund", "purpose", "relative", "drop"]
 

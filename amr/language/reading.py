@@ -10,27 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from amr.perceive.clause import Clauses
-from amr.perceive.deeds import Deed, Namer
-from amr.perceive.lemmas import content_lemmas, lemma, verbs, word_list
-from amr.perceive.names import handle, is_place, normalise_object, owner, split_speaker
-from amr.perceive.phrases import PUNCTUATION, Nouns, Phrase, lists
-from amr.perceive.subjects import opens_with_verb
-from amr.perceive.tokens import Sentence, sentences, tokenise
+from amr.language.clause import Clauses
+from amr.language.deeds import Deed, Namer
+from amr.language.lemmas import verbs, word_list
+from amr.language.names import is_place, normalise_object
+from amr.language.phrases import PUNCTUATION, Nouns, Phrase, lists
+from amr.language.subjects import opens_with_verb
+from amr.language.tokens import Sentence, sentences, tokenise
 from amr.records import Action, ObjectReport
-
-__all__ = [
-    "Mood",
-    "Reading",
-    "content_lemmas",
-    "handle",
-    "is_narration",
-    "lemma",
-    "normalise_object",
-    "owner",
-    "read_sentence",
-    "split_speaker",
-]
 
 Mood = Literal["statement", "question", "wish", "negation", "command", "other"]
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from amr.perceive.lemmas import singular, verb_forms, word_list
+from amr.language.lemmas import singular, verb_forms, word_list
 
 _SPEAKER = re.compile(r"\s*([^\s:：\d][^:：\n]{0,39}?)\s*[:：](?!//)\s*(\S.*)", re.DOTALL)
 _NAME_WORD = re.compile(r"[^\W\d_][^\W_]*(?:[.'’\-][^\W_]*)*\.?|\d{1,2}|[A-Z]\d{0,2}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from amr.perceive.groups import BE, HAVE
-from amr.perceive.lemmas import verb_forms, verb_list, verbs, word_list
-from amr.perceive.phrases import CONJUNCTIONS, PUNCTUATION, Nouns, Phrase, is_adverb, lists
+from amr.language.groups import BE, HAVE
+from amr.language.lemmas import verb_forms, verb_list, verbs, word_list
+from amr.language.phrases import CONJUNCTIONS, PUNCTUATION, Nouns, Phrase, is_adverb, lists
 
 _OBJECT_FORMS = frozenset({"me", "him", "them", "us"})
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amr.perceive.language import content_lemmas, handle, lemma, normalise_object, owner, split_speaker
-from amr.perceive.lemmas import table, verb_forms
+from amr.language.lemmas import content_lemmas, lemma, table, verb_forms
+from amr.language.names import handle, normalise_object, owner, split_speaker
 
 
 @pytest.mark.parametrize(

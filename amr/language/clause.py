@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from amr.perceive.complement import Complement, read_complement
-from amr.perceive.deeds import Deed, Namer, is_unresolved
-from amr.perceive.groups import BE, Group, read_group
-from amr.perceive.lemmas import verb_list, word_list
-from amr.perceive.phrases import CONJUNCTIONS, PUNCTUATION, Nouns, Phrase, is_adverb, lists
-from amr.perceive.subjects import find_subject, follows_as_verb, is_call, is_verb_first, skip_opening, tells_deed
-from amr.perceive.tokens import Sentence
+from amr.language.complement import Complement, read_complement
+from amr.language.deeds import Deed, Namer, is_unresolved
+from amr.language.groups import BE, Group, read_group
+from amr.language.lemmas import verb_list, word_list
+from amr.language.phrases import CONJUNCTIONS, PUNCTUATION, Nouns, Phrase, is_adverb, lists
+from amr.language.subjects import find_subject, follows_as_verb, is_call, is_verb_first, skip_opening, tells_deed
+from amr.language.tokens import Sentence
 
 _STATES = {
     "open": "be open", "closed": "be closed", "shut": "be closed", "locked": "be locked", "on": "be on",

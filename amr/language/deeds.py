@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from amr.perceive.lemmas import word_list
-from amr.perceive.phrases import Phrase
-from amr.perceive.tokens import Sentence
+from amr.language.lemmas import word_list
+from amr.language.phrases import Phrase
+from amr.language.tokens import Sentence
 
 _ARTICLES = (word_list("determiners") - {"his", "her", "their", "your", "its"}) | {"of"}
 _NOMINATIVE = {"him": "he", "them": "they", "her": "she"}

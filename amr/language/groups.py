@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from amr.perceive.lemmas import verb_forms, verb_list, verbs, word_list
-from amr.perceive.phrases import Nouns, is_adverb, lists
+from amr.language.lemmas import verb_forms, verb_list, verbs, word_list
+from amr.language.phrases import Nouns, is_adverb, lists
 
 BE = frozenset({"am", "is", "are", "was", "were", "be", "been", "being", "'m", "'re"})
 HAVE = frozenset({"have", "has", "had", "'ve", "having"})

@@ -1,0 +1,1 @@
+"""Words: what a sentence says was done, by whom, to what and where; lemmas, names and handles."""
