@@ -76,8 +76,11 @@ def ingest(
     json_output: JsonOption = False,
 ) -> None:
     """Write a video into the memory, clip by clip; run it again to continue."""
+    from amr.allocator import give_memory_back
     from amr.config import load_settings
     from amr.show import ingest_json, ingest_text, progress_bar
+
+    give_memory_back()
 
     settings = load_settings(config, clip_seconds=clip_seconds, perceiver=perceiver, captions_kind=captions_kind)
     with progress_bar(quiet) as (notice, progress):

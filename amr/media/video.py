@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ class ClipReader:
         self._media = media
         self._settings = settings
         self._open = ExitStack()
+        self._beside = self._open.enter_context(ThreadPoolExecutor(1))  # sound is decoded beside the pictures
         self._pictures: PictureReader | None = None
         self._sound: SoundReader | None = None
         self._begun = False
@@ -59,8 +61,9 @@ class ClipReader:
         if not self._begun and not self._reaches(span.start_ms):
             return None
         self._begin()
+        heard = self._beside.submit(self._sound.take, span) if self._sound else None
         frames = self._pictures.take(span) if self._pictures else []
-        audio = self._sound.take(span) if self._sound else None
+        audio = heard.result() if heard else None
         broken = self._broken_ms()
         if broken is not None and span.end_ms > broken:
             return self._missing(span, broken)
