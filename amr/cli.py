@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from amr import interrupt
 from amr.errors import AmrError, BadInput, UsageError
 
 if TYPE_CHECKING:
@@ -66,7 +65,16 @@ def ingest(
     ] = None,
     source: Annotated[str | None, typer.Option("--source", help="The name of this source.")] = None,
     clip_seconds: Annotated[float | None, typer.Option("--clip-seconds", help="Length of a clip.")] = None,
-    perceiver: Annotated[str | None, typer.Option("--perceiver", help="embedded or null.")] = None,
+    perceiver: Annotated[
+        str | None, typer.Option("--perceiver", help="embedded, null, or a model such as openrouter:VENDOR/MODEL.")
+    ] = None,
+    embedder: Annotated[str | None, typer.Option("--embedder", help="embedded, or a model.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", help="Clips in flight.")] = None,
+    batch: Annotated[bool, typer.Option("--batch", help="Through the provider's Batch API: half price, slow.")] = False,
+    max_cost: Annotated[float | None, typer.Option("--max-cost", min=0, help="Dollars never to be passed.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be called and cost at the most; send and write nothing.")
+    ] = False,
     keep_pass: Annotated[bool, typer.Option("--keep-pass", help="Keep what another perceiver had seen.")] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more clips in the folder.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")] = False,
@@ -78,11 +86,19 @@ def ingest(
     """Write a video into the memory, clip by clip; run it again to continue."""
     from amr.allocator import give_memory_back
     from amr.config import load_settings
-    from amr.show import ingest_json, ingest_text, progress_bar
+    from amr.show import estimate_json, estimate_text, ingest_json, ingest_text, ingest_warnings, progress_bar
 
     give_memory_back()
 
-    settings = load_settings(config, clip_seconds=clip_seconds, perceiver=perceiver, captions_kind=captions_kind)
+    flags: dict[str, Any] = {"clip_seconds": clip_seconds, "perceiver": perceiver, "embedder": embedder, "jobs": jobs}
+    roles = {role: {"mode": "batch"} for role in ("perceive", "handles", "refine", "summaries")} if batch else None
+    settings = load_settings(config, **flags, captions_kind=captions_kind, roles=roles)
+    if dry_run:
+        if follow:
+            raise UsageError("--dry-run cannot tell what is still to come; leave --follow out.")
+        estimate = _memory(memory).rehearse(path, settings, captions=captions, scope=scope, source=source)
+        _print(json_output, lambda: estimate_json(estimate), lambda: estimate_text(estimate))
+        return
     with progress_bar(quiet) as (notice, progress):
         report = _memory(memory).ingest(
             path,
@@ -92,13 +108,15 @@ def ingest(
             source=source,
             keep_pass=keep_pass,
             follow=follow,
+            max_cost=max_cost,
             notice=notice,
             progress=progress,
         )
-    for one in report.sources:
-        for warning in one.warnings:
-            typer.echo(warning, err=True)
+    for warning in ingest_warnings(report):
+        typer.echo(warning, err=True)
     _print(json_output, lambda: ingest_json(report), lambda: ingest_text(report))
+    if any(one.clips_unperceived for one in report.sources):
+        raise typer.Exit(4)
     if any(one.clips_failed for one in report.sources):
         raise typer.Exit(3)
 
@@ -188,12 +206,16 @@ def show(
 
 
 @app.command()
-def status(memory: MemoryOption = None, json_output: JsonOption = False) -> None:
+def status(
+    cost: Annotated[bool, typer.Option("--cost", help="What models were called for, and what it cost.")] = False,
+    memory: MemoryOption = None,
+    json_output: JsonOption = False,
+) -> None:
     """What the memory holds, and its root hash."""
-    from amr.show import status_json, status_text
+    from amr.show import cost_text, status_json, status_text
 
     state = _memory(memory).status()
-    _print(json_output, lambda: status_json(state), lambda: status_text(state))
+    _print(json_output, lambda: status_json(state), lambda: cost_text(state) if cost else status_text(state))
 
 
 @app.command()
@@ -266,29 +288,15 @@ def _print(as_json: bool, json_value: Callable[[], Any], text: Callable[[], str]
         typer.echo(text())
 
 
-class _Interrupted(BaseException):
-    """Ctrl-C; not a KeyboardInterrupt, which the command line library would turn into exit code 1."""
-
-
-_interrupted = threading.Event()
-
-
-def _interrupt(number: int, frame: object) -> None:
-    """The first Ctrl-C lets the command close what is open; the second one ends the process at once."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    _interrupted.set()
-    raise _Interrupted
-
-
 def main() -> None:
     """Runs the command line; every error is one sentence on stderr and the exit code of the design."""
-    signal.signal(signal.SIGINT, _interrupt)
+    interrupt.install()
     try:
         app()
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(1)
-    except (Exception, _Interrupted) as error:
+    except (Exception, interrupt.Interrupted) as error:
         if "--debug" in sys.argv:
             raise
         sentence, code = _told(error)
@@ -298,8 +306,8 @@ def main() -> None:
 
 def _told(error: BaseException) -> tuple[str, int]:
     """What to say about an error, and the exit code."""
-    # A library that is interrupted may raise an error of its own in place of _Interrupted.
-    if _interrupted.is_set():
+    # A library that is interrupted may raise an error of its own in place of Interrupted.
+    if interrupt.asked():
         return "Interrupted; what was finished is kept. Run the same command to continue.", 130
     if isinstance(error, AmrError):
         return str(error), error.exit_code

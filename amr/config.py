@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic_core import PydanticCustomError
 
-from amr.errors import BadInput
+from amr.errors import BadInput, UsageError
+from amr.models.names import parse_model_name
 from amr.resources import resource
 
 if sys.version_info >= (3, 11):
@@ -45,24 +47,88 @@ class RetrieveSettings(BaseModel, extra="forbid"):
     rrf_constant: int = Field(ge=1)
 
 
+Role = Literal["perceive", "handles", "summaries", "merge", "refine"]
+"""What a model is called for while a memory is written."""
+
+
+class RoleSettings(BaseModel, extra="forbid"):
+    """How a model is called for one role. No `model` means the perceiver's."""
+
+    model: str = ""
+    max_tokens: int = Field(ge=16)
+    reasoning_effort: str = "low"
+    mode: Literal["direct", "batch"] = "direct"
+    api_key: str = Field(default="", repr=False)
+
+
+class PatienceSettings(BaseModel, extra="forbid"):
+    """How long a provider is waited for, in seconds; `tries` is how often one call is sent."""
+
+    total_s: float = Field(gt=0)
+    answer_s: float = Field(gt=0)
+    first_wait_s: float = Field(gt=0)
+    tries: int = Field(ge=1)
+
+
+class MergeSettings(BaseModel, extra="forbid"):
+    """When neighbouring events become one. `time_gap` in seconds."""
+
+    enabled: Literal["auto", "on", "off"]
+    lookback: int = Field(ge=1)
+    time_gap: float = Field(ge=0)
+    similarity: float = Field(ge=0, le=1)
+
+
 class Settings(BaseModel, extra="forbid"):
-    """All settings of one command. Times in seconds, sizes in pixels."""
+    """All settings of one command. Times in seconds, sizes in pixels.
+
+    `perceiver`, `embedder` and the models of `roles` are names as `amr.models.names` reads them; `models` says
+    what a model accepts and costs where that differs from configs/models.toml.
+    """
 
     clip_seconds: float = Field(gt=0, le=3600)
     frames_per_clip: int = Field(ge=1, le=64)
     frame_size: int = Field(ge=64, le=4096)
     frames: Literal["uniform", "keyframes"]
-    perceiver: Literal["embedded", "null"]
+    perceiver: str
+    embedder: str
+    embedder_api_key: str = Field(default="", repr=False)
+    embedding_dimensions: int | None = Field(default=None, ge=1)
+    jobs: int = Field(ge=1, le=256)
+    refine_actions: bool
     captions_kind: Literal["auto", "speech", "narration"]
     speech: SpeechSettings
     text_in_view: TextInViewSettings
     retrieve: RetrieveSettings
+    merge: MergeSettings
+    patience: PatienceSettings
+    roles: dict[Role, RoleSettings]
+    models: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+    @field_validator("perceiver", "embedder")
+    @classmethod
+    def _names_a_model(cls, name: str) -> str:
+        if name != "null":
+            try:
+                parse_model_name(name)
+            except UsageError as error:
+                raise PydanticCustomError("model_name", "{why}", {"why": str(error).rstrip(".")}) from error
+        return name
+
+    @property
+    def perceives_with_model(self) -> bool:
+        """Whether clips are perceived by a model rather than by rules."""
+        return self.perceiver not in ("embedded", "null")
+
+    def model_of(self, role: Role) -> str:
+        """The name of the model that a role calls."""
+        return self.roles[role].model or self.perceiver
 
 
 def load_settings(config: Path | None = None, **flags: Any) -> Settings:
     """The settings of a command; `flags` that are None count as not given.
 
-    Raises BadInput when a file or a value cannot be used.
+    Raises BadInput when a file or a value in one cannot be used, UsageError when a flag cannot.
     """
     layers: list[Mapping[str, Any]] = [_read(resource("configs/default.toml"))]
     if config is not None:
@@ -76,7 +142,8 @@ def load_settings(config: Path | None = None, **flags: Any) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        raise BadInput(f"The setting {name} cannot be used: {first['msg']}.") from error
+        kind = UsageError if first["loc"] and flags.get(str(first["loc"][0])) is not None else BadInput
+        raise kind(f"The setting {name} cannot be used: {first['msg']}.") from error
 
 
 def _read(file: Path) -> dict[str, Any]:

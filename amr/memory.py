@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from amr.errors import BadInput, UsageError
-from amr.records import Answer, Edge, Evidence, Node
+from amr.errors import BadInput, ProviderError, UsageError
+from amr.interrupt import Interrupted
+from amr.records import Answer, Edge, Evidence, Node, Usage
 from amr.store import database
-from amr.store.rows import SourceRow, View
+from amr.store.rows import CallSum, SourceRow, View
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from amr.config import Settings
     from amr.store.snapshot import Snapshot
     from amr.write.ingest import SourceReport
+    from amr.write.rehearse import Estimate
 
 _SCOPE_BYTES = 64
 """Escaped, the longest name must still be the name of a folder."""
@@ -49,7 +54,7 @@ class Status:
     edges: dict[str, int]
     embedder: str
     bytes: int
-    cost_usd: float
+    costs: list[CallSum]
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,7 @@ class IngestReport:
 
     sources: list[SourceReport] = field(default_factory=list)
     models: dict[str, str] = field(default_factory=dict)
+    cost_usd: float = 0.0
     seconds: float = 0.0
 
 
@@ -98,37 +104,98 @@ class Memory:
         source: str | None = None,
         keep_pass: bool = False,
         follow: bool = False,
+        max_cost: float | None = None,
         notice: Callable[[str], None] = lambda text: None,
         progress: Callable[[str, int | None, int], None] = lambda name, total_ms, done_ms: None,
     ) -> IngestReport:
         """Writes a video, a folder of clips, a caption file or an events JSONL into the memory.
 
-        What is already there is skipped, so the same command continues after any interruption. `notice` gets one
-        sentence on what will be perceived; `progress` the source's name, its length in milliseconds if known, and
-        how far it is. Raises BadInput, UsageError.
+        What is already there is skipped, so the same command continues after any interruption. `max_cost` is in
+        dollars. `notice` gets one sentence on what will be perceived; `progress` the source's name, its length in
+        milliseconds if known, and how far it is. Raises BadInput, UsageError, ProviderError.
         """
         from amr.media.source import open_sources
-        from amr.models.embedding import EMBEDDER_NAME
+        from amr.models.budget import Budget
+        from amr.models.calls import Calls
+        from amr.models.open import Models
         from amr.perceive.perceiver import load_perceiver
         from amr.store.writer import writing
-        from amr.write.ingest import ingest_source
+        from amr.write.batches import fetch_in_batches, wants_batches
+        from amr.write.ingest import Tools, ingest_source
 
         _check_scope(scope)
         started = time.monotonic()
+        command = f"amr ingest {path}"
+        models = Models(settings, Calls(self.directory / "calls", command), Budget(max_cost))
         sources = open_sources(path, settings, captions=captions, name=source, follow=follow)
-        perceiver = load_perceiver(settings)
+        perceiver = load_perceiver(settings, models)
+        tools = Tools(settings, models, perceiver, models.embedder())
         notice(perceiver.notice(any(s.has_captions for s in sources)))
-        report = IngestReport(models={**perceiver.models, "embedder": EMBEDDER_NAME})
-        with writing(self.directory, f"amr ingest {path}", EMBEDDER_NAME) as writer:
-            for one in sources:
-                name, total = one.name, one.duration_ms
+        report = IngestReport(models={**perceiver.models, **tools.roles(sources)})
+        with writing(self.directory, command, tools.embedder.name) as writer:
+            try:
+                if wants_batches(settings):
+                    fetch_in_batches(
+                        models, self.directory, lambda: open_sources(path, settings, captions, source), scope, notice
+                    )
+                for one in sources:
+                    name, total = one.name, one.duration_ms
 
-                def advance(done_ms: int, name: str = name, total: int | None = total) -> None:
-                    progress(name, total, done_ms)
+                    def advance(done_ms: int, name: str = name, total: int | None = total) -> None:
+                        progress(name, total, done_ms)
 
-                report.sources.append(ingest_source(writer, one, perceiver, settings, scope, keep_pass, advance))
+                    report.sources.append(ingest_source(writer, one, tools, scope, keep_pass, advance))
+            except (ProviderError, Interrupted):
+                writer.add_calls(models.calls.take_rows())
+                raise
+            writer.add_calls(models.calls.take_rows())
+        report.cost_usd = models.budget.spent_usd
         report.seconds = time.monotonic() - started
         return report
+
+    def rehearse(
+        self,
+        path: Path,
+        settings: Settings,
+        *,
+        captions: Path | None = None,
+        scope: str = "default",
+        source: str | None = None,
+    ) -> Estimate:
+        """What `ingest` would call, counted without calling anything but a provider's list of prices."""
+        from amr.media.source import open_sources
+        from amr.write.rehearse import rehearse
+
+        _check_scope(scope)
+        sources = open_sources(path, settings, captions=captions, name=source)
+        return rehearse(self.directory, sources, settings, scope)
+
+    @contextmanager
+    def _asked(
+        self, question: str, scope: str, settings: Settings
+    ) -> Iterator[tuple[Snapshot, NDArray[np.float32] | None, Usage]]:
+        """The memory, the question's vector by the embedder that wrote it, and what that used.
+
+        No vector stands for that of the embedder in the package. A model is called while the memory is closed.
+        """
+        from amr.models.embedding import EMBEDDER_NAME
+
+        _prepare(question)
+        with database.reading(self.directory, scope) as snapshot:
+            written_by = snapshot.meta("embedder") or EMBEDDER_NAME
+            if written_by == EMBEDDER_NAME:
+                yield snapshot, None, Usage()
+                return
+        from amr.models.calls import Calls
+        from amr.models.open import Models
+
+        name, _, dimensions = written_by.rpartition("@")
+        models = Models(settings, Calls(self.directory / "calls", "amr ask"))
+        lane = models.embedder_named(name, int(dimensions)).embed([question])[0]
+        sent = [row for row in models.calls.take_rows() if not row.cached]
+        usage = Usage(len(sent), sum(row.prompt_tokens for row in sent), 0, sum(row.cost_usd or 0.0 for row in sent))
+        with database.reading(self.directory, scope) as snapshot:
+            yield snapshot, lane, usage
 
     def query(self, question: str, settings: Settings, filters: Filters = Filters(), k: int = 10) -> Answer:
         """The `k` pieces of evidence that bear most on a question, best first, as an answer without words.
@@ -140,9 +207,8 @@ class Memory:
         from amr.retrieve.question import read_question
 
         started = time.monotonic()
-        _prepare(question)
-        with database.reading(self.directory, filters.scope) as snapshot:
-            evidence = query(snapshot, self.directory, question, _view(snapshot, filters), settings, k)
+        with self._asked(question, filters.scope, settings) as (snapshot, lane, usage):
+            evidence = query(snapshot, self.directory, question, _view(snapshot, filters), settings, k, lane)
             confidence = max((piece.relevance for piece in evidence), default=0.0)
             persons = frozenset(snapshot.handles(filters.scope, "person"))
         return Answer(
@@ -155,6 +221,7 @@ class Memory:
             state=None,
             claims=[],
             evidence=evidence,
+            usage=usage,
             seconds=time.monotonic() - started,
         )
 
@@ -163,10 +230,9 @@ class Memory:
         from amr.retrieve.ask import ask
 
         started = time.monotonic()
-        _prepare(question)
-        with database.reading(self.directory, filters.scope) as snapshot:
-            answer = ask(snapshot, self.directory, question, _view(snapshot, filters), settings, k)
-        answer.as_of = filters.as_of
+        with self._asked(question, filters.scope, settings) as (snapshot, lane, usage):
+            answer = ask(snapshot, self.directory, question, _view(snapshot, filters), settings, k, lane)
+        answer.as_of, answer.usage = filters.as_of, usage
         answer.seconds = time.monotonic() - started
         return answer
 
@@ -216,7 +282,7 @@ class Memory:
                 edges=edges,
                 embedder=snapshot.meta("embedder") or "",
                 bytes=_bytes_in(self.directory),
-                cost_usd=snapshot.cost(),
+                costs=snapshot.costs(),
             )
 
 

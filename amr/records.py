@@ -159,8 +159,9 @@ class Clip:
     """A slice of a source, with whatever its reader could get of it.
 
     `audio` is 16 kHz mono float32 [samples], empty when the clip is silent for lack of samples and None when
-    the source has no audio. `captioned` says that the source has captions, whether or not one starts in this
-    clip. `analysis` is set when the source brings its own. `error` says why it is unreadable.
+    the source has no audio. `file_start_ms` is where the clip begins in the file `path`, on the clock of that
+    file; None where there is nothing to cut out of it. `captioned` says that the source has captions, whether or
+    not one starts in this clip. `analysis` is set when the source brings its own. `error` says why it is unreadable.
     """
 
     index: int
@@ -172,6 +173,7 @@ class Clip:
     captioned: bool = False
     analysis: ClipAnalysis | None = None
     path: Path | None = None
+    file_start_ms: int | None = None
     uri: str = ""
     error: str | None = None
 

@@ -1,4 +1,4 @@
-"""Finds the files that ship beside the code: `configs/` (and the embedder's data in the package itself)."""
+"""Finds the files that ship beside the code: `configs/`, `prompts/` (and the embedder's data in the package)."""
 
 from __future__ import annotations
 

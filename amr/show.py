@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from amr.doctor import Finding
 from amr.memory import IngestReport, Shown, Status
 from amr.records import Answer, Evidence
 from amr.retrieve.json_out import answer_json, evidence_json, query_json
 from amr.retrieve.times import show_time
+
+if TYPE_CHECKING:
+    from amr.write.rehearse import Estimate
 
 __all__ = ["answer_json", "query_json"]
 
@@ -72,11 +76,33 @@ def ingest_json(report: IngestReport) -> dict[str, Any]:
         "video_seconds": round(seconds, 3),
         "seconds": round(report.seconds, 3),
         "realtime": round(seconds / report.seconds, 2) if report.seconds else None,
-        "cost_usd": sum(s.cost_usd for s in report.sources),
+        "cost_usd": report.cost_usd,
         "models": report.models,
-        "warnings": [warning for s in report.sources for warning in s.warnings],
+        "merges": sum(s.merges for s in report.sources),
+        "salvages": dict(sorted(_salvages(report).items())),
+        "warnings": ingest_warnings(report),
         "sources": [{"source_id": s.source_id, "source": s.source, "clips": s.clips} for s in report.sources],
     }
+
+
+def _salvages(report: IngestReport) -> Counter[str]:
+    return sum((s.salvages for s in report.sources), Counter[str]())
+
+
+_MENDED = {
+    "fences": "in code fences",
+    "prose": "with words around the JSON",
+    "repaired": "with broken JSON",
+    "extra_keys": "keys nobody asked for",
+    "reasked": "asked for again",
+}
+
+
+def ingest_warnings(report: IngestReport) -> list[str]:
+    """What went otherwise than it should, as sentences; the last says what was mended in models' replies."""
+    warnings = [warning for s in report.sources for warning in s.warnings]
+    mended = [f"{number} {_MENDED.get(kind, kind)}" for kind, number in sorted(_salvages(report).items())]
+    return [*warnings, f"Models' replies that had to be mended: {', '.join(mended)}."] if mended else warnings
 
 
 def ingest_text(report: IngestReport) -> str:
@@ -91,7 +117,35 @@ def ingest_text(report: IngestReport) -> str:
         if s.video_seconds and report.seconds:
             parts.append(f"{s.video_seconds:.1f} s of video at {s.video_seconds / report.seconds:.1f} × real time")
         lines.append(f"{s.source}: {', '.join(parts)}")
+    if report.cost_usd:
+        lines.append(f"cost: ${report.cost_usd:.4f}")
     return "\n".join(lines)
+
+
+def estimate_json(estimate: Estimate) -> dict[str, Any]:
+    """The object of `ingest --dry-run`; dollars are an upper bound, null where a price is not known."""
+    return {
+        "clips": estimate.clips,
+        "calls": estimate.calls,
+        "input_tokens": estimate.input_tokens,
+        "cost_usd": estimate.most_usd,
+        "merging": estimate.merging,
+        "roles": [vars(row) for row in estimate.rows],
+    }
+
+
+def estimate_text(estimate: Estimate) -> str:
+    """What an ingest would call, by role and model."""
+    lines = [
+        f"{row.role:<12} {row.model}: {row.calls} calls, {row.input_tokens} tokens in, {_at_most(row.most_usd)}"
+        for row in estimate.rows
+    ]
+    most = f"{estimate.clips} clips, {'at most ' if estimate.merging else ''}{estimate.calls} calls,"
+    return "\n".join([*lines, f"{most} {estimate.input_tokens} tokens in, {_at_most(estimate.most_usd)}"])
+
+
+def _at_most(dollars: float | None) -> str:
+    return "price not known" if dollars is None else f"at most ${dollars:.4f}"
 
 
 def answer_text(answer: Answer) -> str:
@@ -172,8 +226,23 @@ def status_json(state: Status) -> dict[str, Any]:
         "edges": state.edges,
         "embedder": state.embedder,
         "bytes": state.bytes,
-        "cost_usd": state.cost_usd,
+        "cost_usd": _dollars(state),
+        "costs": [vars(row) for row in state.costs],
     }
+
+
+def _dollars(state: Status) -> float:
+    return float(sum(row.cost_usd for row in state.costs))
+
+
+def cost_text(state: Status) -> str:
+    """What models were called for: one line for each role and model, then the sum."""
+    lines = [
+        f"{row.role:<12} {row.model}: {row.calls} calls ({row.cached} more answered from disk),"
+        f" {row.prompt_tokens} tokens in, {row.completion_tokens} out, ${row.cost_usd:.4f}"
+        for row in state.costs
+    ]
+    return "\n".join([*lines, f"{'all':<12} ${_dollars(state):.4f}"])
 
 
 def status_text(state: Status) -> str:

@@ -182,21 +182,21 @@ def test_an_unknown_key_or_a_bad_line_is_named_with_its_number(
 
 
 @pytest.mark.parametrize(
-    ("options", "parts"),
+    ("options", "code", "parts"),
     [
-        (("--captions", "nowhere.srt"), ("nowhere.srt",)),
-        (("--config", "nowhere.toml"), ("nowhere.toml",)),
-        (("--clip-seconds", "-1"), ("clip_seconds",)),
-        (("--perceiver", "oracle"), ("perceiver", "embedded")),
-        (("--captions-kind", "song"), ("captions_kind", "narration")),
+        (("--captions", "nowhere.srt"), 3, ("nowhere.srt",)),
+        (("--config", "nowhere.toml"), 3, ("nowhere.toml",)),
+        (("--clip-seconds", "-1"), 2, ("clip_seconds",)),
+        (("--perceiver", "oracle"), 2, ("perceiver", "embedded")),
+        (("--captions-kind", "song"), 2, ("captions_kind", "narration")),
     ],
 )
-def test_a_bad_option_of_ingest_is_exit_3(
-    options: tuple[str, ...], parts: tuple[str, ...], film: Path, memory: Path
+def test_a_bad_value_of_an_option_is_exit_2_and_a_missing_file_exit_3(
+    options: tuple[str, ...], code: int, parts: tuple[str, ...], film: Path, memory: Path
 ) -> None:
     before = root(memory)
     done = amr("ingest", film, *options, "--memory", memory)
-    assert (done.code, done.out) == (3, "")
+    assert (done.code, done.out) == (code, "")
     assert_one_sentence(done.err, *parts)
     assert root(memory) == before
 

@@ -22,13 +22,14 @@ class View:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._last: dict[tuple[int, int], Node | None] = {}
+        self._retired: set[int] = set()
 
     def last_event(self, source_id: int, pass_id: int) -> Node | None:
         """The event of a pass that starts last."""
         key = (source_id, pass_id)
         if key not in self._last:
             with database.reading(self._directory) as snapshot:
-                self._last[key] = snapshot.last_event(source_id, pass_id)
+                self._last[key] = next(iter(snapshot.last_events(source_id, pass_id, 1)), None)
         return self._last[key]
 
     def around(self, first: Node, last: Node) -> list[Node]:
@@ -40,7 +41,8 @@ class View:
         if place_of(newest) < place_of(first):
             return [newest]
         with database.reading(self._directory) as snapshot:
-            return snapshot.around(source_id, pass_id, place_of(first), place_of(last))
+            found = snapshot.around(source_id, pass_id, place_of(first), place_of(last))
+        return [node for node in found if node.node_id not in self._retired]
 
     def standing_edges(self, channel: str, pairs: list[tuple[int, int]]) -> dict[tuple[int, int], int]:
         """The ids of the committed edges of a channel between these pairs of nodes."""
@@ -48,6 +50,10 @@ class View:
             return {}
         with database.reading(self._directory) as snapshot:
             return snapshot.edge_ids(channel, pairs)
+
+    def retire(self, events: list[Node]) -> None:
+        """Leaves out events that are about to be retired, each for one that stands at its place."""
+        self._retired.update(event.node_id for event in events)
 
     def add(self, events: list[Node]) -> None:
         """Takes events that were linked into the view; they are in time order and of one pass."""

@@ -72,7 +72,7 @@ class ClipReader:
             return None
         if self._pictures and self._pictures.lost:
             return self._failed(span, end, "holds no picture that can be decoded; record or copy it again.")
-        clip = Clip(span.index, span.start_ms, end, frames=frames, path=self._media.path)
+        clip = Clip(span.index, span.start_ms, end, frames=frames, path=self._media.path, file_start_ms=span.start_ms)
         clip.uri = str(self._media.path)
         if audio is not None:
             clip.audio = audio[: (end - max(0, span.start_ms)) * SAMPLE_RATE // 1000]

@@ -40,6 +40,11 @@ class Budget:
         self._changed = threading.Condition()
 
     @property
+    def capped(self) -> bool:
+        """Whether there is a cap."""
+        return self._cap is not None
+
+    @property
     def spent_usd(self) -> float:
         """What the calls have cost so far; one whose cost never became known counts as the most it could be."""
         return self._spent / _PER_DOLLAR

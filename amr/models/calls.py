@@ -82,7 +82,7 @@ class Calls:
     """The call cache of a memory and the ledger of one command. Safe to use from many threads."""
 
     def __init__(self, directory: Path, command: str) -> None:
-        self._directory = directory
+        self.directory = directory
         self._command = command
         self._lock = threading.Lock()
         self._under_way: dict[str, Future[Recorded]] = {}
@@ -177,7 +177,7 @@ class Calls:
                 self._paid.add(row.key)
 
     def _file(self, key: str) -> Path:
-        return self._directory / key[:2] / f"{key}.json"
+        return self.directory / key[:2] / f"{key}.json"
 
     def _write(self, key: str, recorded: Recorded) -> None:
         row = asdict(recorded.row)

@@ -48,7 +48,7 @@ class RemoteEmbedder:
         known = dimensions or remote.capabilities.dimensions
         if not known:
             raise ProviderError(
-                f"How many dimensions {remote.name} gives is not known; set embedding.dimensions in the config."
+                f"How many dimensions {remote.name} gives is not known; set embedding_dimensions in the config."
             )
         self.dimensions = known
         self.name = f"{remote.name}@{known}"
@@ -78,7 +78,7 @@ class RemoteEmbedder:
         if given != self.dimensions:
             raise ProviderError(
                 f"{self._remote.name} gives {given} dimensions, not {self.dimensions}; "
-                f"set embedding.dimensions to {given} in the config."
+                f"set embedding_dimensions to {given} in the config."
             )
         rows = base64.b64encode(answer.value.astype("<f4").tobytes()).decode("ascii")
         return {"rows": rows}, answer.usage, answer.latency_ms

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
@@ -53,9 +53,11 @@ def ask_json(
     request: ChatRequest,
     shape: type[_Shape],
     strict: Callable[[str, str], Prompt],
+    check: Callable[[_Shape], Sequence[str]] = lambda _: (),
 ) -> Structured[_Shape]:
     """Asks for JSON of a shape. `strict(problem, raw)` renders the stricter prompt for the one re-ask.
 
+    `check` says what is wrong with a reply of the right shape, in words for the model; nothing if it makes sense.
     Raises ReplyUnusable with the last raw text when that reply cannot be used either; both replies are then set
     aside, so that a later run asks again.
     """
@@ -64,14 +66,14 @@ def ask_json(
     first = replace(request, schema=schema)
     reply = model.complete(first)
     try:
-        return Structured(_fit(reply, shape, schema, salvages), reply.text, reply.usage, salvages)
+        return Structured(_fit(reply, shape, schema, check, salvages), reply.text, reply.usage, salvages)
     except _Unfit as unfit:
         prompt = strict(str(unfit), reply.text)
     again = _again(first, prompt, cut_off=reply.finish_reason == "length")
     salvages["reasked"] += 1
     second = model.complete(again)
     try:
-        value = _fit(second, shape, schema, salvages)
+        value = _fit(second, shape, schema, check, salvages)
     except _Unfit as unfit:
         model.discard(first)
         model.discard(again)
@@ -88,7 +90,13 @@ def _again(request: ChatRequest, prompt: Prompt, cut_off: bool) -> ChatRequest:
     return replace(request, prompt=prompt.name, prompt_hash=prompt.hash, text=prompt.text, max_tokens=room)
 
 
-def _fit(reply: ChatReply, shape: type[_Shape], schema: dict[str, Any], salvages: Counter[str]) -> _Shape:
+def _fit(
+    reply: ChatReply,
+    shape: type[_Shape],
+    schema: dict[str, Any],
+    check: Callable[[_Shape], Sequence[str]],
+    salvages: Counter[str],
+) -> _Shape:
     """The reply as the shape. Raises _Unfit."""
     if reply.finish_reason == "length":
         raise _Unfit("the reply was cut off before its end: write less")
@@ -104,6 +112,9 @@ def _fit(reply: ChatReply, shape: type[_Shape], schema: dict[str, Any], salvages
         fitting = shape.model_validate_json(json.dumps(value), strict=True)
     except ValidationError as error:
         raise _Unfit("; ".join(map(_problem, error.errors()[:_MOST_PROBLEMS]))) from None
+    wrong = check(fitting)
+    if wrong:
+        raise _Unfit("; ".join(wrong[:_MOST_PROBLEMS]))
     salvages.update(extra)
     return fitting
 

@@ -16,6 +16,9 @@ from amr.retrieve.relevance import Candidate, speaks
 from amr.retrieve.times import show_time
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from amr.config import Settings
     from amr.store.rows import View
     from amr.store.snapshot import Snapshot
@@ -25,9 +28,17 @@ _NEAR_BEST = 0.05
 _KEPT = 0.1
 
 
-def ask(snapshot: Snapshot, directory: Path, question: str, view: View, settings: Settings, k: int) -> Answer:
-    """Answers from the visible evidence alone; the caller fills in `as_of` and `seconds`."""
-    search = Search(snapshot, question, view, settings)
+def ask(
+    snapshot: Snapshot,
+    directory: Path,
+    question: str,
+    view: View,
+    settings: Settings,
+    k: int,
+    lane: NDArray[np.float32] | None = None,
+) -> Answer:
+    """Answers from the visible evidence alone; the caller fills in `as_of` and `seconds`. `lane` as in Search."""
+    search = Search(snapshot, question, view, settings, lane)
     found = search.candidates()
     state: ObjectState | None = None
     used: list[Candidate] = []

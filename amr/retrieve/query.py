@@ -28,15 +28,21 @@ Ids = NDArray[np.int64]
 
 
 class Search:
-    """One question put to one snapshot: what it may see, what it asks, and the candidates found so far."""
+    """One question put to one snapshot: what it may see, what it asks, and the candidates found so far.
 
-    def __init__(self, snapshot: Snapshot, question: str, view: View, settings: Settings) -> None:
+    `lane` is the question's vector by the embedder that wrote the memory, None for the one in the package.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, question: str, view: View, settings: Settings, lane: NDArray[np.float32] | None
+    ) -> None:
         self.snapshot = snapshot
         self.view = view
         self.settings = settings
         self.visible = snapshot.visible(view)
         self.question: Question = read_question(question, frozenset(snapshot.handles(view.scope, "person")))
         self.vector: NDArray[np.float32] = embed([question])[0]
+        self._lane = self.vector if lane is None else lane
         self.absent = absent_terms(snapshot, self.question, view, self.visible)
 
     def mentioning(self, handles: Sequence[str], role: str | None = None) -> Ids:
@@ -50,7 +56,7 @@ class Search:
         """The anchors as judged candidates: most relevant first, then by fused rank, time and id."""
         named = self.mentioning([*self._objects(), *self.question.persons])
         anchors = find_anchors(
-            self.snapshot, self.question, self.vector, self.view, self.visible, named, self.settings.retrieve
+            self.snapshot, self.question, self._lane, self.view, self.visible, named, self.settings.retrieve
         )
         return self.judged([node_id for node_id, _ in anchors], dict(anchors))
 
@@ -115,9 +121,17 @@ _word_vectors: dict[str, NDArray[np.float32]] = {}
 """Of every word compared by this process; a question compares some hundred words."""
 
 
-def query(snapshot: Snapshot, directory: Path, question: str, view: View, settings: Settings, k: int) -> list[Evidence]:
-    """The `k` pieces of evidence that bear most on a question, best first."""
-    found = Search(snapshot, question, view, settings).candidates()[:k]
+def query(
+    snapshot: Snapshot,
+    directory: Path,
+    question: str,
+    view: View,
+    settings: Settings,
+    k: int,
+    lane: NDArray[np.float32] | None = None,
+) -> list[Evidence]:
+    """The `k` pieces of evidence that bear most on a question, best first; `lane` as in Search."""
+    found = Search(snapshot, question, view, settings, lane).candidates()[:k]
     return as_evidence(snapshot, directory, found)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from amr.models.calls import CallRow
 from amr.records import Edge, Mention, Node
 
 
@@ -53,12 +54,15 @@ class ClipRow:
 
 @dataclass
 class ObservationRow:
-    """A clip's analysis, kept verbatim as JSON, so that nodes can be derived from it again."""
+    """A clip's analysis, kept verbatim as JSON, so that nodes can be derived from it again.
+
+    Of a clip that failed there is no analysis, but `raw`, what a model replied.
+    """
 
     source_id: int
     clip_index: int
     pass_id: int
-    analysis: str
+    analysis: str | None
     raw: str | None
     prompt_hash: str | None
     model: str
@@ -67,10 +71,11 @@ class ObservationRow:
 
 @dataclass
 class Batch:
-    """One or more whole clips, written in one transaction. `retired_edges` are (edge id, learnt time),
-    `retried` the (pass, clip index) of clips that had failed before.
+    """One or more whole clips, written in one transaction.
 
-    A source and a pass are written with their first clip, so a source without one leaves no trace.
+    `retired_nodes` and `retired_edges` are (id, learnt time); a retired node's mentions and edges go with it.
+    `retried` are the (pass, clip index) of clips that had failed before. A source and a pass are written with
+    their first clip, so a source without one leaves no trace.
     """
 
     sources: list[SourceRow] = field(default_factory=list)
@@ -81,8 +86,10 @@ class Batch:
     vectors: list[tuple[int, str, NDArray[np.float32]]] = field(default_factory=list)
     clips: list[ClipRow] = field(default_factory=list)
     observations: list[ObservationRow] = field(default_factory=list)
+    retired_nodes: list[tuple[int, int]] = field(default_factory=list)
     retired_edges: list[tuple[int, int]] = field(default_factory=list)
     retried: list[tuple[int, int]] = field(default_factory=list)
+    calls: list[CallRow] = field(default_factory=list)
 
     def rows(self) -> int:
         """How many rows the batch holds."""
@@ -94,6 +101,19 @@ class Batch:
             + len(self.clips)
             + len(self.observations)
         )
+
+
+@dataclass(frozen=True)
+class CallSum:
+    """The calls of one role to one model: how many were sent, how many were answered from disk, what they used."""
+
+    role: str
+    model: str
+    calls: int
+    cached: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from amr.records import Edge, Node
 from amr.store import text, vectors
 from amr.store.hashing import EMPTY_SUM, world_hash
-from amr.store.rows import PassRow, SourceRow, View
+from amr.store.rows import CallSum, PassRow, SourceRow, View
 from amr.store.schema import MEMORY_WORLD
 
 _NODE_COLUMNS = (
@@ -138,15 +138,14 @@ class Snapshot:
         rows = self._all(query, [scope, kind, source_id])
         return rows[0][0] if rows else None
 
-    def last_event(self, source_id: int, pass_id: int) -> Node | None:
-        """The event of a pass that starts last, staged or not."""
+    def last_events(self, source_id: int, pass_id: int, count: int) -> list[Node]:
+        """The events of a pass that start last, staged or not, the last one first."""
         query = (
             f"SELECT {_NODE_COLUMNS} FROM nodes WHERE source_id = ? AND pass_id = ? AND kind = 'event' AND"
             " retired_at IS NULL AND withdrawn_commit IS NULL"
-            " ORDER BY t_start_ms DESC, clip_first DESC, node_id DESC LIMIT 1"
+            " ORDER BY t_start_ms DESC, clip_first DESC, node_id DESC LIMIT ?"
         )
-        rows = self._all(query, [source_id, pass_id])
-        return _node(rows[0]) if rows else None
+        return [_node(row) for row in self._all(query, [source_id, pass_id, count])]
 
     def clips(self, source_id: int, pass_id: int) -> dict[int, tuple[str, str, int, int]]:
         """Of each clip of a pass: state, file or address, start and end in milliseconds."""
@@ -274,6 +273,12 @@ class Snapshot:
         found = self._all("SELECT max(commit_id) FROM commits WHERE wall_ms <= ?", [wall_ms])[0][0]
         return -1 if found is None else int(found)
 
-    def cost(self) -> float:
-        """Dollars spent on models so far."""
-        return float(self._all("SELECT coalesce(sum(cost_usd), 0) FROM observations")[0][0])
+    def costs(self) -> list[CallSum]:
+        """What was called for what so far, by role and model."""
+        query = (
+            "SELECT role, model, count(*) FILTER (NOT cached), count(*) FILTER (cached),"
+            " coalesce(sum(prompt_tokens) FILTER (NOT cached), 0),"
+            " coalesce(sum(completion_tokens) FILTER (NOT cached), 0), coalesce(sum(cost_usd), 0)"
+            " FROM calls GROUP BY role, model ORDER BY role, model"
+        )
+        return [CallSum(*row) for row in self._all(query)]

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from amr.errors import BadInput
+from amr.models.calls import CallRow
 from amr.records import Edge, Mention, Node
 from amr.store import database, gate, text, vectors
 from amr.store.hashing import EMPTY_SUM, add_to_sum, canonical_json, world_hash
@@ -38,6 +39,7 @@ _TYPES = {
     "edges": [_INT, _TEXT, _TEXT, _INT, _INT, _TEXT, _TEXT, *[_INT] * 7],
     "mentions": [_INT, _TEXT, _TEXT, _TEXT, *[_INT] * 6],
     "vectors": [_INT, _TEXT, pa.list_(pa.float32())],
+    "calls": [*[_TEXT] * 5, _INT, _INT, pa.float64(), pa.float64(), pa.bool_(), _TEXT, _INT],
 }
 
 
@@ -115,12 +117,17 @@ class Writer:
             scopes = self._add_text(batch.nodes)
         with self._transaction() as connection:
             for pass_id, clip_index in batch.retried:
-                connection.execute("DELETE FROM clips WHERE pass_id = ? AND clip_index = ?", [pass_id, clip_index])
+                for table in ("clips", "observations"):
+                    connection.execute(
+                        f"DELETE FROM {table} WHERE pass_id = ? AND clip_index = ?", [pass_id, clip_index]
+                    )
             for table, arrow in tables:
                 connection.register("incoming", arrow)
                 connection.execute(f"INSERT INTO {table} SELECT * FROM incoming")
                 connection.unregister("incoming")
+            _add_calls(connection, batch.calls)
             retired = _retire_edges(connection, batch.retired_edges, commit_id)
+            retired += _retire_nodes(connection, batch.retired_nodes, commit_id)
             changes = [] if staged else [*_gains(connection, batch), *retired]
             root = _adjust_worlds(connection, changes)
             self._log(connection, commit_id, root, batch.rows())
@@ -130,6 +137,13 @@ class Writer:
         for scope in scopes:
             self._fold(scope)
         return commit_id
+
+    def add_calls(self, calls: list[CallRow]) -> None:
+        """Notes calls to models that no clip was written with."""
+        if calls:
+            with self._transaction() as connection:
+                _add_calls(connection, calls)
+                connection.execute("COMMIT")
 
     def finish_pass(self, source: SourceRow, revealed: PassRow | None, replaced: Sequence[PassRow]) -> int:
         """Updates a source's row; a staged pass that is `revealed` becomes live, the `replaced` are withdrawn."""
@@ -245,17 +259,31 @@ def _tables(batch: Batch, commit_id: int, staged: bool) -> Iterator[tuple[str, l
     yield "passes", [tuple(vars(row).values()) for row in batch.passes]
     yield "clips", [tuple(vars(row).values()) for row in batch.clips]
     yield "observations", [(*vars(row).values(), commit_id) for row in batch.observations]
-    yield "nodes", [_node_row(node, seen) for node in batch.nodes]
+    yield "nodes", [_node_row(node, seen, commit_id) for node in batch.nodes]
     yield "edges", [_edge_row(edge, seen) for edge in batch.edges]
     yield "mentions", [_mention_row(mention, seen) for mention in batch.mentions]
     yield "vectors", list(batch.vectors)
 
 
-def _node_row(n: Node, commit_id: int | None) -> tuple[Any, ...]:
+def _add_calls(connection: duckdb.DuckDBPyConnection, calls: list[CallRow]) -> None:
+    """Adds to the ledger. A paid call that an earlier command, killed since, had noted already is not noted again."""
+    if not calls:
+        return
+    connection.register("incoming", _arrow("calls", [tuple(vars(row).values()) for row in calls]))
+    names = ", ".join(vars(calls[0]))
+    connection.execute(
+        f"INSERT INTO calls SELECT * FROM incoming AS new({names}) WHERE cached OR NOT EXISTS (SELECT 1 FROM calls old"
+        " WHERE old.key = new.key AND old.wall_ms = new.wall_ms AND NOT old.cached)"
+    )
+    connection.unregister("incoming")
+
+
+def _node_row(n: Node, seen: int | None, commit_id: int) -> tuple[Any, ...]:
+    retired_commit = None if n.retired_at is None else commit_id
     return (
         *(n.node_id, n.kind, n.scope_id, n.source_id, n.pass_id, n.parent_id, n.clip_first, n.clip_last),
         *(n.t_start_ms, n.t_end_ms, n.time_ms, n.text, canonical_json(n.payload), n.hash),
-        *(n.valid_from, n.valid_to, n.learnt_at, n.retired_at, commit_id, None, None),
+        *(n.valid_from, n.valid_to, n.learnt_at, n.retired_at, seen, retired_commit, None),
     )
 
 
@@ -287,6 +315,8 @@ def _gains(connection: duckdb.DuckDBPyConnection, batch: Batch) -> list[Change]:
     _load_parents(connection, parents, {p for p in parents.values() if p is not None} | ends)
     changes: list[Change] = []
     for node in batch.nodes:
+        if node.retired_at is not None:
+            continue
         above = _ancestors(parents, node.node_id)[1:]
         changes += [(world, int(node.hash, 16), 1) for world in above]
     for edge in batch.edges:
@@ -329,6 +359,30 @@ def _retire_edges(
     ids = [edge_id for edge_id, _ in retired]
     condition = "edge_id IN (SELECT unnest(?::BIGINT[])) AND commit_id IS NOT NULL"
     return _edge_changes(connection, condition, [ids], -1) if ids else []
+
+
+def _retire_nodes(
+    connection: duckdb.DuckDBPyConnection, retired: list[tuple[int, int]], commit_id: int
+) -> list[Change]:
+    """Retires nodes with their mentions and with the edges that touch them."""
+    changes: list[Change] = []
+    for node_id, learnt_at in retired:
+        row = connection.execute(
+            "SELECT hash, commit_id IS NOT NULL FROM nodes WHERE node_id = ?", [node_id]
+        ).fetchone()
+        assert row is not None
+        parents: dict[int, int | None] = {}
+        _load_parents(connection, parents, {node_id})
+        if row[1]:
+            changes += [(world, -int(row[0], 16), -1) for world in _ancestors(parents, node_id)[1:]]
+        changes += _edge_changes(connection, f"(src = ? OR dst = ?) AND {LIVE}", [node_id, node_id], -1)
+        mine = {"nodes": "node_id = $1", "mentions": "node_id = $1", "edges": "(src = $1 OR dst = $1)"}
+        for table, condition in mine.items():
+            connection.execute(
+                f"UPDATE {table} SET retired_at = $2, retired_commit = $3 WHERE {condition} AND retired_at IS NULL",
+                [node_id, learnt_at, commit_id],
+            )
+    return changes
 
 
 def _withdraw(connection: duckdb.DuckDBPyConnection, pass_id: int, commit_id: int) -> list[Change]:

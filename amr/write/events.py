@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from amr.language.names import handle, normalise_object
+from amr.perceive.perception import Perceived
 from amr.records import ClipAnalysis, EventReport, Mention, Node, SpeakerTurn
 from amr.store.hashing import node_hash
 
@@ -74,12 +75,15 @@ def _heard_only(turn: SpeakerTurn, number: int) -> EventReport:
     )
 
 
-def event_node(node_id: int, place: ClipPlace, analysis: ClipAnalysis, event: EventReport) -> Node:
-    """The node of one event. Local character ids become handles; objects stay verbatim."""
+def event_node(node_id: int, place: ClipPlace, perceived: Perceived, event: EventReport) -> Node:
+    """The node of one event. Local character ids become handles; objects stay verbatim.
+
+    A summary that a model wrote for remembering takes the place of the one it wrote while perceiving.
+    """
     start = place.start_ms + _milliseconds(event.time_start)
     end = max(start, place.start_ms + _milliseconds(event.time_end))
-    payload = _payload(analysis, event)
-    return Node(
+    text = perceived.summaries.get(event.local_event_id) or event.summary
+    node = Node(
         node_id=node_id,
         kind="event",
         scope_id=place.scope_id,
@@ -91,22 +95,30 @@ def event_node(node_id: int, place: ClipPlace, analysis: ClipAnalysis, event: Ev
         t_start_ms=start,
         t_end_ms=end,
         time_ms=None if place.origin_wall_ms is None else place.origin_wall_ms + start,
-        text=event.summary,
-        payload=payload,
-        hash=node_hash("event", place.scope_id, place.source_key, start, end, event.summary, payload),
+        text=text,
+        payload=_payload(place, perceived, event, text),
+        hash="",
         learnt_at=place.learnt_at(),
     )
+    node.hash = hash_of(node, place.source_key)
+    return node
+
+
+def hash_of(node: Node, source_key: str) -> str:
+    """The hash of an event node of a source."""
+    return node_hash("event", node.scope_id, source_key, node.t_start_ms, node.t_end_ms, node.text, node.payload)
 
 
 def _milliseconds(seconds: float) -> int:
     return round(seconds * 1000)
 
 
-def _payload(analysis: ClipAnalysis, event: EventReport) -> dict[str, Any]:
-    names = {c.local_character_id: handle(c.name_or_description) for c in analysis.characters}
-    said = " ".join([event.summary, *event.dialogue]).lower()
+def _payload(place: ClipPlace, perceived: Perceived, event: EventReport, text: str) -> dict[str, Any]:
+    analysis = perceived.analysis
+    names = _names_of(place, perceived)
+    said = " ".join([text, *event.dialogue]).lower()
     mentioned = [
-        handle(c.name_or_description) for c in analysis.characters if _names(c.name_or_description.lower(), said)
+        names[c.local_character_id] for c in analysis.characters if _names(c.name_or_description.lower(), said)
     ]
     actors = [names.get(actor, actor) for actor in event.actors]
     payload: dict[str, Any] = {
@@ -121,16 +133,47 @@ def _payload(analysis: ClipAnalysis, event: EventReport) -> dict[str, Any]:
         ],
     }
     places = {o.name: o.spatial_description for o in event.objects if o.spatial_description}
-    return {**payload, "places": places} if places else payload
+    heard = {names[c.local_character_id]: perceived.names.get(c.name_or_description) for c in analysis.characters}
+    known = {person: name for person, name in heard.items() if name and person in payload["persons"]}
+    return {**payload, **({"places": places} if places else {}), **({"names": known} if known else {})}
+
+
+def _names_of(place: ClipPlace, perceived: Perceived) -> dict[str, str]:
+    """The handle of everyone that has an id of the clip's own."""
+    analysis = perceived.analysis
+    names = {
+        character.local_character_id: handle(perceived.handles.get(character.name_or_description, ""))
+        or handle(character.name_or_description)
+        for character in analysis.characters
+    }
+    if perceived.model:
+        # A voice that a model tells apart in one clip is nobody known in the next.
+        voices = {turn.speaker_id for turn in analysis.speaker_turns} - {*names, "wearer"}
+        names |= {voice: f"voice_{place.clip_index}_{handle(voice)}" for voice in voices}
+    return names
 
 
 def _names(name: str, text: str) -> bool:
     return f" {name} " in f" {''.join(c if c.isalnum() else ' ' for c in text)} "
 
 
+def embedded_text(node: Node, key_fields: bool = False) -> str:
+    """What the embedding of an event is made from: its summary and the words spoken that it lacks.
+
+    With `key_fields`, which a model told, also the persons, objects and kind of scene that it lacks.
+    """
+    parts = [node.text, *(words for words in node.payload["dialogue"] if words not in node.text)]
+    if key_fields:
+        names = [*node.payload["persons"], *node.payload["objects"], node.payload["scene_type"]]
+        words = [name.replace("_", " ") for name in names]
+        parts += [name for name in dict.fromkeys(words) if name and name.lower() not in node.text.lower()]
+    return " ".join(parts)
+
+
 def mentions_of(node: Node) -> list[Mention]:
     """The handles under which an event is found: its persons, and its objects in look-up form."""
-    persons = [(person, "person") for person in node.payload["persons"]]
+    aliases = [handle(name) for name in node.payload.get("names", {}).values()]
+    persons = [(person, "person") for person in [*node.payload["persons"], *aliases]]
     objects = [(handle(normalise_object(name)), "object") for name in node.payload["objects"]]
     return [
         Mention(node.node_id, node.scope_id, name, role, node.t_start_ms or 0, node.learnt_at)

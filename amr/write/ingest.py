@@ -3,94 +3,146 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from blake3 import blake3
+from numpy.typing import NDArray
 
+from amr import interrupt
 from amr.channels.view import View
 from amr.config import Settings
-from amr.errors import UsageError
-from amr.media.frame import save_frame
+from amr.errors import ProviderError
 from amr.media.source import Source
-from amr.models.embedding import embed
+from amr.models.chat import CallFailed
+from amr.models.embedders import Embedder
+from amr.models.open import Models
 from amr.perceive.perceiver import Perceiver
-from amr.records import Clip, ClipAnalysis, Frame, Node
+from amr.perceive.perception import Perceived
+from amr.records import Clip, Node
 from amr.store import database
-from amr.store.rows import Batch, ClipRow, ObservationRow, PassRow, SourceRow
+from amr.store.rows import Batch, ClipRow, ObservationRow
 from amr.store.writer import Writer
 from amr.write.commit import link_events
-from amr.write.events import ClipPlace, event_node, events_of, mentions_of, world_node
+from amr.write.drafts import Draft, Drafter, drafted
+from amr.write.events import ClipPlace, embedded_text, mentions_of
+from amr.write.merging import Merger, Recent, merging, summariser
+from amr.write.target import Target, finish, open_target
 
-FRAMES_PER_CLIP = 3
 BATCH_ROWS = 2_000
 BATCH_SECONDS = 1.0
 
 
 @dataclass
 class SourceReport:
-    """What one command did with a source. Times in seconds; `warnings` are sentences for the user."""
+    """What one command did with a source. Times in seconds; `warnings` are sentences for the user.
+
+    Of the failed clips, `clips_unperceived` could be read, but a model failed. `salvages` counts what had to be
+    mended in models' replies.
+    """
 
     source_id: int
     source: str
     clips: int = 0
     clips_skipped: int = 0
     clips_failed: int = 0
+    clips_unperceived: int = 0
     nodes: int = 0
     edges: int = 0
+    merges: int = 0
     video_seconds: float = 0.0
-    cost_usd: float = 0.0
+    salvages: Counter[str] = field(default_factory=Counter)
     warnings: list[str] = field(default_factory=list)
 
 
-@dataclass
-class _Target:
-    """Where a source is written: its row, the pass, and the node that contains its events."""
+@dataclass(frozen=True)
+class Tools:
+    """What a command perceives and embeds with."""
 
-    row: SourceRow
-    current: PassRow
-    others: list[PassRow]
-    parent_id: int
-    done: dict[int, tuple[int, int]]
-    failed: set[int]
-    opening: Batch
+    settings: Settings
+    models: Models
+    perceiver: Perceiver
+    embedder: Embedder
+
+    def roles(self, sources: Sequence[Source]) -> dict[str, str]:
+        """The models of the roles that are not the perceiver's."""
+        merged = any(merging(self.settings, source) for source in sources)
+        return {"embedder": self.embedder.name, **({"merge": self.settings.model_of("merge")} if merged else {})}
 
 
 def ingest_source(
-    writer: Writer,
-    source: Source,
-    perceiver: Perceiver,
-    settings: Settings,
-    scope: str,
-    keep_pass: bool,
-    progress: Callable[[int], None],
+    writer: Writer, source: Source, tools: Tools, scope: str, keep_pass: bool, progress: Callable[[int], None]
 ) -> SourceReport:
     """Writes every clip of `source` that the memory does not hold yet.
 
-    `progress` is told the end, in milliseconds, of each clip that is done. A clip that cannot be read is recorded
-    as failed and tried again by the next command. An interruption loses the clips that are not committed yet.
+    `progress` is told the end, in milliseconds, of each clip that is done. A clip that cannot be read or perceived
+    is recorded as failed and tried again by the next command. A Ctrl-C lets the clips in flight finish. Raises
+    ProviderError, with all clips before it written, when no further clip can be perceived.
     """
-    target = _target(writer, source, perceiver, settings, scope)
+    settings = tools.settings
+    merges = merging(settings, source)
+    target = open_target(writer, source, tools.perceiver, settings, scope, merges)
     report = SourceReport(target.row.source_id, source.name, clips_skipped=len(target.done))
     report.warnings += source.warnings
-    pipeline = _Pipeline(writer, target, report, perceiver)
+    # What costs money is written as soon as it is there. A folder may grow, and each of its clips is to be seen at
+    # once. The rest is a backlog, written in groups.
+    text_only = source.kind in ("captions", "events")
+    paid = settings.perceives_with_model and source.kind != "events"
+    alone = paid or merges or source.kind == "folder"
+    drafter = Drafter(tools.perceiver, tools.embedder, writer.directory, at_once=paid or merges)
+    pipeline = _Pipeline(writer, target, report, tools, merges)
     ends = [end for _, end in target.done.values()]
-    clips = source.clips(set(target.done))
-    for clip in _ahead(clips) if source.kind == "video" else clips:
-        if not ends:
-            # A followed folder that began empty learns its clock from its first clip.
-            target.row.origin_wall_ms = source.origin_wall_ms
-        # A folder may grow, and each of its clips is to be seen at once; the rest is a backlog, written in groups.
-        pipeline.take(clip, text_only=source.kind in ("captions", "events"), at_once=source.kind == "folder")
-        ends.append(clip.end_ms)
-        progress(clip.end_ms)
-    # Not in a finally: an interruption can strike in the middle of a clip, which must not be committed by half.
-    pipeline.flush()
-    _finish(writer, source, target, report, keep_pass, max(ends, default=0))
+    jobs = settings.jobs if paid or not text_only else 1
+    clips = _until_interrupted(source, target)
+
+    def make(clip: Clip) -> Draft:
+        return drafter.draft(clip, target.place(clip))
+
+    with interrupt.held():
+        try:
+            for draft in drafted(clips, make, jobs, tools.models.stop):
+                pipeline.take(draft, text_only, at_once=alone)
+                ends.append(draft.clip.end_ms)
+                progress(draft.clip.end_ms)
+        except ProviderError:
+            pipeline.flush()
+            raise
+        # Not in a finally: another error can strike while a clip is taken, which must not be committed by half.
+        pipeline.flush()
+    interrupt.check()
+    finish(
+        *(writer, source, target),
+        failed=report.clips_failed > 0,
+        wrote=report.clips + report.clips_failed > 0,
+        keep_pass=keep_pass,
+        end_ms=max(ends, default=0),
+    )
     return report
+
+
+def _until_interrupted(source: Source, target: Target) -> Iterator[Clip]:
+    """The clips that are not there yet, up to a Ctrl-C, which may strike while one is waited for."""
+    clips = source.clips(set(target.done))
+    if source.kind == "video":
+        clips = _ahead(clips)
+    fresh = not target.done
+    while not interrupt.asked():
+        try:
+            with interrupt.held(False):
+                clip = next(clips, None)
+        except BaseException:
+            # A library that is interrupted may raise an error of its own.
+            if interrupt.asked():
+                return
+            raise
+        if clip is None:
+            return
+        if fresh:
+            # A followed folder that began empty learns its clock from its first clip.
+            target.row.origin_wall_ms, fresh = source.origin_wall_ms, False
+        yield clip
 
 
 def _ahead(clips: Iterator[Clip]) -> Iterator[Clip]:
@@ -102,88 +154,35 @@ def _ahead(clips: Iterator[Clip]) -> Iterator[Clip]:
             yield clip
 
 
-def _target(writer: Writer, source: Source, perceiver: Perceiver, settings: Settings, scope: str) -> _Target:
-    opening = Batch()
-    clip_ms = round(settings.clip_seconds * 1000) if source.kind in ("video", "captions") else 0
-    digest = blake3(f"{perceiver.settings_hash(source.has_captions)}|{source.captions_key}".encode()).hexdigest()
-    with database.reading(writer.directory) as snapshot:
-        row = next((known for known in snapshot.sources(scope) if known.key == source.key), None)
-        passes = [] if row is None else [p for p in snapshot.passes(row.source_id) if p.state != "replaced"]
-        same = (perceiver.name, digest, clip_ms)
-        current = next((p for p in passes if (p.perceiver, p.settings_hash, p.clip_ms) == same), None)
-        clips = {} if row is None or current is None else snapshot.clips(row.source_id, current.pass_id)
-        scope_node = snapshot.world_node(scope, None)
-        source_node = None if row is None else snapshot.world_node(scope, row.source_id)
-        numbered = {} if row is None else snapshot.clip_files(row.source_id)
-    if row is not None and source.kind == "folder":
-        _require_same_folder(row, source)
-        # A clip file keeps the number and the zero of time that it had when it was first seen.
-        source.known = {Path(uri).name: index for uri, index in numbered.items()}
-        source.origin_wall_ms = row.origin_wall_ms
-    if row is None:
-        row = _source_row(writer, source, scope)
-        opening.sources.append(row)
-    if scope_node is None:
-        opening.nodes.append(world_node(writer.new_id("nodes"), "scope", scope, None, "", None))
-        scope_node = opening.nodes[-1].node_id
-    if source_node is None:
-        node_id = writer.new_id("nodes")
-        opening.nodes.append(world_node(node_id, "source", scope, row.source_id, row.key, scope_node))
-        source_node = node_id
-    if current is None:
-        state = "staged" if passes else "live"
-        current = PassRow(writer.new_id("passes"), row.source_id, perceiver.name, digest, clip_ms, state)
-        opening.passes.append(current)
-    done = {index: (start, end) for index, (state, _, start, end) in clips.items() if state == "done"}
-    failed = {index for index, (state, *_) in clips.items() if state == "failed"}
-    others = [p for p in passes if p.pass_id != current.pass_id]
-    return _Target(row, current, others, source_node, done, failed, opening)
-
-
-def _require_same_folder(row: SourceRow, source: Source) -> None:
-    """Folders are known by name: raises UsageError when another one has this name. A folder may be moved."""
-    if row.uri != source.uri and Path(row.uri).is_dir():
-        raise UsageError(
-            f"The memory has another folder named {row.name}, {row.uri};"
-            f" give {source.uri} a name of its own with --source."
-        )
-
-
-def _source_row(writer: Writer, source: Source, scope: str) -> SourceRow:
-    return SourceRow(
-        source_id=writer.new_id("sources"),
-        scope_id=scope,
-        key=source.key,
-        kind=source.kind,
-        name=source.name,
-        uri=source.uri,
-        origin_wall_ms=source.origin_wall_ms,
-        duration_ms=source.duration_ms,
-        complete=False,
-    )
-
-
 class _Pipeline:
     """Collects whole clips and commits them, at the latest after BATCH_SECONDS: what takes longer, one by one."""
 
-    def __init__(self, writer: Writer, target: _Target, report: SourceReport, perceiver: Perceiver) -> None:
+    def __init__(self, writer: Writer, target: Target, report: SourceReport, tools: Tools, merges: bool) -> None:
         self._writer = writer
         self._target = target
         self._report = report
-        self._perceiver = perceiver
+        self._tools = tools
         self._view = View(writer.directory)
         self._pending = target.opening
+        self._unembedded: list[Node] = []
+        self._merger = self._make_merger() if merges else None
+        self._latest: list[Recent] | None = None
         self._since = 0.0  # the first clip is committed at once: there is something to ask from the start
 
-    def take(self, clip: Clip, text_only: bool, at_once: bool) -> None:
-        """Perceives a clip, turns it into nodes and edges, and commits when enough is pending."""
-        place = self._place(clip)
-        if clip.error is not None:
-            self._add_clip(clip, "failed")
+    def take(self, draft: Draft, text_only: bool, at_once: bool) -> None:
+        """Adds a clip's nodes and edges, and commits when enough is pending."""
+        clip = draft.clip
+        try:
+            if draft.perceived is not None:
+                self._write(draft, draft.perceived)
+        except CallFailed as error:
+            draft = replace(draft, perceived=None, error=str(error))
+        if draft.perceived is None:
+            self._add_clip(draft, "failed")
             self._report.clips_failed += 1
-            self._report.warnings.append(clip.error)
+            self._report.clips_unperceived += clip.error is None
+            self._report.warnings.append(clip.error or f"Clip {clip.index} failed: {draft.error}")
         else:
-            self._write(clip, place, self._perceiver.perceive(clip))
             self._report.clips += 1
             self._report.video_seconds += 0.0 if text_only else (clip.end_ms - clip.start_ms) / 1000
         overdue = self._pending.rows() >= BATCH_ROWS or time.monotonic() - self._since >= BATCH_SECONDS
@@ -192,109 +191,96 @@ class _Pipeline:
 
     def flush(self) -> None:
         """Commits what is pending, if a clip is."""
-        batch, self._pending = self._pending, Batch()
         self._since = time.monotonic()
-        if not batch.clips:
-            self._pending = batch
+        if not self._pending.clips:
             return
-        events = [node for node in batch.nodes if node.kind == "event"]
-        texts = [embedded_text(node) for node in events]
-        vectors = embed(texts) if texts else np.zeros((0, 0), np.float32)
-        batch.vectors += [(node.node_id, "text", vector) for node, vector in zip(events, vectors, strict=True)]
-        self._writer.commit(batch, staged=self._target.current.state == "staged")
+        texts = [embedded_text(node) for node in self._unembedded]
+        self._add_vectors(self._unembedded, self._tools.embedder.embed(texts) if texts else [])
+        batch, self._pending, self._unembedded = self._pending, Batch(), []
+        batch.calls += self._tools.models.calls.take_rows()
+        self._writer.commit(batch, staged=self._target.staged)
         self._report.nodes += len(batch.nodes)
         self._report.edges += len(batch.edges)
 
-    def _place(self, clip: Clip) -> ClipPlace:
-        row = self._target.row
-        return ClipPlace(
-            scope_id=row.scope_id,
-            source_id=row.source_id,
-            source_key=row.key,
-            pass_id=self._target.current.pass_id,
-            parent_id=self._target.parent_id,
-            clip_index=clip.index,
-            start_ms=clip.start_ms,
-            end_ms=clip.end_ms,
-            origin_wall_ms=row.origin_wall_ms,
-        )
+    def _add_vectors(self, nodes: list[Node], rows: NDArray[np.float32] | list[NDArray[np.float32]]) -> None:
+        self._pending.vectors += [(node.node_id, "text", row) for node, row in zip(nodes, rows, strict=True)]
 
-    def _write(self, clip: Clip, place: ClipPlace, analysis: ClipAnalysis) -> None:
+    def _write(self, draft: Draft, perceived: Perceived) -> None:
+        place = draft.place
         last = self._view.last_event(place.source_id, place.pass_id)
-        if last is not None and (last.t_start_ms or 0) >= clip.start_ms and self._pending.nodes:
+        late = last is not None and (last.t_start_ms or 0) >= place.start_ms
+        if late and self._pending.nodes:
             # A clip that comes late is linked by what is stored, so what is pending must be stored first.
             self.flush()
-        events = [event_node(self._writer.new_id("nodes"), place, analysis, event) for event in events_of(analysis)]
-        self._pending.nodes += events
-        self._pending.mentions += [mention for node in events for mention in mentions_of(node)]
-        link_events(self._writer, self._view, self._pending, events)
-        self._add_clip(clip, "done")
-        self._pending.observations.append(
-            ObservationRow(
-                place.source_id,
-                clip.index,
-                place.pass_id,
-                analysis.model_dump_json(),
-                None,
-                None,
-                self._perceiver.name,
-                0.0,
-            )
-        )
-        _keep_frames(self._writer.directory, clip, events)
+        live = self._numbered(draft) if late or self._merger is None else self._merged(draft, self._merger)
+        if late:
+            self._latest = None
+        self._pending.mentions += [mention for node in live for mention in mentions_of(node)]
+        link_events(self._writer, self._view, self._pending, live)
+        self._add_clip(draft, "done")
+        self._observe(draft, perceived.analysis.model_dump_json(), perceived.raw, perceived.prompt_hash)
+        self._report.salvages += perceived.salvages
+        self._report.warnings += [f"Clip {draft.clip.index}: {problem}." for problem in perceived.problems]
 
-    def _add_clip(self, clip: Clip, state: str) -> None:
+    def _numbered(self, draft: Draft) -> list[Node]:
+        """The events of a clip as they are."""
+        nodes = draft.nodes
+        for node in nodes:
+            node.node_id = self._writer.new_id("nodes")
+        self._pending.nodes += nodes
+        if draft.vectors is None:
+            self._unembedded += nodes
+        else:
+            self._add_vectors(nodes, draft.vectors)
+        return nodes
+
+    def _merged(self, draft: Draft, merger: Merger) -> list[Node]:
+        """The events of a clip, merged with each other and with those before; gives those that stand."""
+        assert draft.vectors is not None
+        if self._latest is None:
+            self._latest = self._stored_latest(draft.place)
+        merged = merger.merge(draft.place, self._latest, draft.nodes, draft.vectors)
+        self._latest = merged.latest
+        for one in merged.written:
+            self._pending.nodes.append(one.node)
+            self._add_vectors([one.node], [one.vector])
+        self._pending.retired_nodes += [(node.node_id, node.retired_at or 0) for node in merged.retired]
+        self._view.retire(merged.retired)
+        self._report.merges += merged.merges
+        self._report.salvages += merged.salvages
+        return merged.live
+
+    def _stored_latest(self, place: ClipPlace) -> list[Recent]:
+        lookback = self._tools.settings.merge.lookback
+        with database.reading(self._writer.directory) as snapshot:
+            nodes = snapshot.last_events(place.source_id, place.pass_id, lookback)[::-1]
+            ids, rows = snapshot.vectors(np.sort(np.asarray([node.node_id for node in nodes], np.int64)))
+        vectors = dict(zip(ids.tolist(), rows, strict=True))
+        return [Recent(node, vectors[node.node_id]) for node in nodes]
+
+    def _make_merger(self) -> Merger:
+        settings, writer = self._tools.settings, self._writer
+        return Merger(
+            settings.merge,
+            self._tools.embedder,
+            summariser(settings, self._tools.models),
+            lambda: writer.new_id("nodes"),
+            settings.perceives_with_model,
+        )
+
+    def _observe(self, draft: Draft, analysis: str | None, raw: str | None, prompt_hash: str | None) -> None:
+        place, perceived = draft.place, draft.perceived
+        model = (perceived.model if perceived else "") or self._tools.perceiver.name
+        cost = perceived.cost_usd if perceived else 0.0
+        row = (place.source_id, place.clip_index, place.pass_id, analysis, raw, prompt_hash, model, cost)
+        self._pending.observations.append(ObservationRow(*row))
+
+    def _add_clip(self, draft: Draft, state: str) -> None:
+        clip, place = draft.clip, draft.place
         uri = clip.uri or (str(clip.path) if clip.path else "")
         if clip.index in self._target.failed:
-            self._pending.retried.append((self._target.current.pass_id, clip.index))
-        self._pending.clips.append(
-            ClipRow(
-                self._target.row.source_id,
-                self._target.current.pass_id,
-                clip.index,
-                clip.start_ms,
-                clip.end_ms,
-                uri,
-                state,
-                clip.error,
-            )
-        )
-
-
-def embedded_text(node: Node) -> str:
-    """What the embedding of an event is made from: its summary and the words spoken that it lacks."""
-    return " ".join([node.text, *(words for words in node.payload["dialogue"] if words not in node.text)])
-
-
-def _keep_frames(directory: Path, clip: Clip, events: list[Node]) -> None:
-    """Stores at most three frames of a clip, each the nearest to the middle of an event."""
-    middles = [((node.t_start_ms or 0) + (node.t_end_ms or 0)) // 2 for node in events]
-    chosen: dict[int, Frame] = {}
-    for middle in middles if clip.frames else []:
-        nearest = min(clip.frames, key=lambda frame: (abs(frame.time_ms - middle), frame.time_ms))
-        chosen[nearest.time_ms] = nearest
-    source_id = events[0].source_id if events else None
-    for time_ms in _spread(sorted(chosen), FRAMES_PER_CLIP):
-        save_frame(chosen[time_ms], directory / "frames" / str(source_id) / f"{clip.index}_{time_ms}.jpg")
-
-
-def _spread(times: list[int], most: int) -> list[int]:
-    """At most `most` of the times, evenly spread from the first to the last."""
-    if len(times) <= most:
-        return times
-    return [times[round(i * (len(times) - 1) / (most - 1))] for i in range(most)]
-
-
-def _finish(
-    writer: Writer, source: Source, target: _Target, report: SourceReport, keep_pass: bool, end_ms: int
-) -> None:
-    """Marks the source complete; a finished staged pass becomes live in place of the others."""
-    if not (target.done or report.clips or report.clips_failed):
-        return
-    row, whole = target.row, not report.clips_failed
-    revealed = target.current if whole and target.current.state == "staged" else None
-    fresh = (source.uri, end_ms, whole)
-    if revealed is None and (row.uri, row.duration_ms, row.complete) == fresh:
-        return
-    row.uri, row.duration_ms, row.complete = fresh
-    writer.finish_pass(row, revealed, target.others if revealed and not keep_pass else [])
+            self._pending.retried.append((place.pass_id, clip.index))
+        row = (place.source_id, place.pass_id, clip.index, clip.start_ms, clip.end_ms, uri, state, draft.error)
+        self._pending.clips.append(ClipRow(*row))
+        if state == "failed" and draft.raw is not None:
+            self._observe(draft, None, draft.raw, None)

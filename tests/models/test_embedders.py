@@ -70,7 +70,7 @@ def test_dimensions_are_a_setting_and_part_of_the_name(tmp_path: Path) -> None:
 def test_a_model_of_other_dimensions_is_an_error_that_names_the_setting(tmp_path: Path) -> None:
     with ModelServer(mode="local") as server:
         remote = _remote(server, "local-embedder")
-        with pytest.raises(ProviderError, match=r"embedding\.dimensions"):
+        with pytest.raises(ProviderError, match=r"embedding_dimensions"):
             RemoteEmbedder(remote, Calls(tmp_path, "ingest"))
         with pytest.raises(ProviderError, match="gives 384 dimensions, not 100"):
             RemoteEmbedder(remote, Calls(tmp_path, "ingest"), 100).embed(TEXTS)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from amr.channels.view import View
+from amr.perceive.perception import Perceived
 from amr.records import Action, ClipAnalysis, EventReport, Node, ObjectReport
 from amr.store.rows import Batch, ClipRow, PassRow, SourceRow
 from amr.store.writer import Writer
@@ -65,7 +66,8 @@ class Film:
                 index * 10_000 + 10_000,
                 None,
             )
-            nodes += [event_node(self.writer.new_id("nodes"), place, analysis, event) for event in events_of(analysis)]
+            perceived = Perceived(analysis)
+            nodes += [event_node(self.writer.new_id("nodes"), place, perceived, event) for event in events_of(analysis)]
         batch.nodes += nodes
         batch.mentions += [mention for node in nodes for mention in mentions_of(node)]
         batch.vectors += [(node.node_id, "text", unit(node.node_id)) for node in nodes]

@@ -24,7 +24,7 @@ TASK_NAMES = {
     "handles": ("handle", "person_handles"),
     "summaries": ("summary", "event_summaries", "summarize", "summarise"),
     "merged_summary": ("merged", "merge", "merged_summaries", "resummary"),
-    "actions": ("refine_actions", "refined_actions"),
+    "actions": ("refine", "refine_actions", "refined_actions"),
     "question_type": ("typing", "question_typing", "type"),
     "verification": ("verify", "verification_scores", "relevance"),
     "answer": ("ask", "final_answer"),

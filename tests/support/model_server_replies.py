@@ -27,7 +27,7 @@ _SMALL_TEXT = """
     she they who what where when which did does do for as into wearing has have had
 """
 _SMALL = frozenset(_SMALL_TEXT.split())
-_NAMED = re.compile(r"(?:named|called)\s+([A-Z]\w+)")
+_NAMED = re.compile(r"(?:,\s*)?(?:named|called)\s+([A-Z]\w+)")
 _PERCEIVED = {
     "characters": ("local_character_id", "role", "name_or_description"),
     "speaker_turns": ("speaker_id", "utterance", "time_start", "time_end"),
@@ -102,7 +102,7 @@ def _handles(chat: Chat) -> dict[str, Any]:
                 "description": text,
                 "name": name[1] if name else "",
                 "aliases": [name[1]] if name else [],
-                "handle": handle(text),
+                "handle": handle(_NAMED.sub("", text)),
             }
         )
     return {"handles": items}
@@ -149,7 +149,7 @@ def _merged(chat: Chat) -> dict[str, Any]:
     data = fields(chat, "merged_summary")
     items = listed(data, "merged_summary")
     texts = [item if isinstance(item, str) else _text_of(item) for item in items]
-    texts = list(dict.fromkeys(text.rstrip(".") for text in texts if text))
+    texts = list(dict.fromkeys(" ".join(text.rstrip(".").split()[:30]) for text in texts if text))
     ends = [f"{text[:1].lower()}{text[1:]}" for text in texts[1:][-1:]]
     text = f"{', and then '.join([*texts[:1], *ends])}."
     return {"merged": text, "summary": text, "text": text, "merged_summary": text}

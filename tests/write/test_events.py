@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from amr.perceive.perception import Perceived
 from amr.records import Action, Character, ClipAnalysis, EventReport, ObjectReport, SpeakerTurn
 from amr.write.events import ClipPlace, event_node, events_of, mentions_of
 
@@ -21,13 +22,13 @@ def turn(words: str, start: float, end: float) -> SpeakerTurn:
 
 
 def test_times_become_milliseconds_of_the_source() -> None:
-    node = event_node(5, PLACE, analysis(), event(time_start=1.25, time_end=2.5))
+    node = event_node(5, PLACE, Perceived(analysis()), event(time_start=1.25, time_end=2.5))
     assert (node.t_start_ms, node.t_end_ms, node.time_ms, node.learnt_at) == (31_250, 32_500, None, 40_000)
 
 
 def test_a_wall_clock_source_gives_wall_times_and_learns_on_the_wall_clock() -> None:
     place = ClipPlace(**{**vars(PLACE), "origin_wall_ms": 1_000_000})
-    node = event_node(5, place, analysis(), event())
+    node = event_node(5, place, Perceived(analysis()), event())
     assert (node.time_ms, node.learnt_at) == (1_030_000, 1_040_000)
 
 
@@ -67,20 +68,22 @@ def test_characters_become_handles_and_names_in_the_words_are_persons() -> None:
         ]
     )
     action = Action(actor="C1", verb="give", object="the cups")
-    node = event_node(1, PLACE, report, event(summary="She announces Tasha.", actors=["C1"], actions=[action]))
+    node = event_node(
+        1, PLACE, Perceived(report), event(summary="She announces Tasha.", actors=["C1"], actions=[action])
+    )
     assert node.payload["persons"] == ["girl_black_hoodie", "tasha"]
     assert node.payload["actions"][0]["actor"] == "girl_black_hoodie"
 
 
 def test_objects_are_verbatim_in_the_record_and_singular_in_mentions() -> None:
     report = event(objects=[ObjectReport(name="Power Banks", spatial_description="on the desk")], actors=["wearer"])
-    node = event_node(1, PLACE, analysis(), report)
+    node = event_node(1, PLACE, Perceived(analysis()), report)
     assert node.payload["objects"] == ["Power Banks"]
     assert node.payload["places"] == {"Power Banks": "on the desk"}
     assert [(m.handle, m.role) for m in mentions_of(node)] == [("wearer", "person"), ("power_bank", "object")]
 
 
 def test_equal_reports_have_equal_hashes_and_ids_do_not_count() -> None:
-    one, two = (event_node(node_id, PLACE, analysis(), event(summary="a")) for node_id in (1, 2))
+    one, two = (event_node(node_id, PLACE, Perceived(analysis()), event(summary="a")) for node_id in (1, 2))
     assert one.hash == two.hash
-    assert one.hash != event_node(1, PLACE, analysis(), event(summary="b")).hash
+    assert one.hash != event_node(1, PLACE, Perceived(analysis()), event(summary="b")).hash
