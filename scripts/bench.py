@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from bench_commands import command_rows
 from bench_media import memory_rows, perceiving_rows, speed_rows
+from bench_models import model_rows
 from bench_store import commit_rows, gate_rows, text_rows
 from bench_tools import Row
 
@@ -23,6 +24,7 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
     "speed": speed_rows,
     "perceiving": perceiving_rows,
     "memory": memory_rows,
+    "models": model_rows,
 }
 
 

@@ -18,6 +18,7 @@ from amr.channels.view import View
 from amr.config import load_settings
 from amr.memory import Memory
 from amr.models.embedding import EMBEDDER_NAME, embed
+from amr.perceive.perception import Perceived
 from amr.store import gate
 from amr.store.rows import Batch, ClipRow, ObservationRow, PassRow, SourceRow
 from amr.store.writer import Writer, writing
@@ -57,7 +58,8 @@ class Film:
             "default", source.source_id, "film", self._pass.pass_id, self._parent, index, begin, begin + 10_000, None
         )
         seen = analysis(index)
-        nodes = [event_node(self._writer.new_id("nodes"), place, seen, event) for event in events_of(seen)]
+        told = Perceived(seen)
+        nodes = [event_node(self._writer.new_id("nodes"), place, told, event) for event in events_of(seen)]
         vectors = embed([embedded_text(node) for node in nodes])
         batch.nodes += nodes
         batch.mentions += [mention for node in nodes for mention in mentions_of(node)]

@@ -207,8 +207,9 @@ def test_the_batch_api_gives_the_same_memory(
     assert report.sources[0].salvages["reasked"] > 0
 
 
+@pytest.mark.parametrize("instants", [4, pytest.param(10, marks=pytest.mark.soak)])
 def test_killed_at_any_instant_the_same_command_pays_for_no_reply_twice(
-    script: Film, video: Path, clean: dict[str, str], tmp_path: Path
+    instants: int, script: Film, video: Path, clean: dict[str, str], tmp_path: Path
 ) -> None:
     chance, memory, env = random.Random(4), tmp_path / "memory", {"AMR_API_KEY": KEY}
     film = save_film(script, tmp_path / "film.json")
@@ -217,7 +218,7 @@ def test_killed_at_any_instant_the_same_command_pays_for_no_reply_twice(
         config = config_file(tmp_path, base_url, jobs=8)
         command = ("ingest", video, "--config", config, "--memory", memory, "--quiet")
         kills = 0
-        for _ in range(4):
+        for _ in range(instants):
             process = start(*command, env=env)
             began = (memory / "calls").exists
             kills += stopped(process, began, chance.uniform(0.05, 0.6), signal.SIGKILL)
