@@ -132,7 +132,9 @@ def load_settings(config: Path | None = None, **flags: Any) -> Settings:
     """
     layers: list[Mapping[str, Any]] = [_read(resource("configs/default.toml"))]
     if config is not None:
-        layers.append(_read(config))
+        # `configs/openrouter.toml` means the one that ships with the package, wherever the command is run.
+        shipped = resource(config.as_posix()) if config.parent == Path("configs") else config
+        layers.append(_read(config if config.is_file() else shipped))
     layers += [_environment(), {name: value for name, value in flags.items() if value is not None}]
     merged: dict[str, Any] = {}
     for layer in layers:

@@ -49,3 +49,10 @@ def test_the_memory_is_the_flag_else_amr_memory_else_the_users_data_directory(fi
     if str(tmp_path / "data") not in done.err:
         pytest.skip("the user data directory does not follow XDG here")
     assert str(tmp_path / "data" / "amr" / "memory") in done.err
+
+
+def test_a_config_that_ships_with_the_package_is_found_from_any_folder(film: Path, tmp_path: Path) -> None:
+    command = ("ingest", film, "--config", "configs/openrouter.toml", "--memory", tmp_path / "memory")
+    done = amr(*command, env={"OPENROUTER_API_KEY": ""}, cwd=tmp_path)
+    assert done.code == 4
+    assert "OPENROUTER_API_KEY" in done.err
