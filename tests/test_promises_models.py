@@ -60,8 +60,12 @@ def clean(video: Path, listening: ModelServer, tmp_path_factory: pytest.TempPath
 
 
 def _root(video: Path, server: ModelServer, folder: Path, merge: str) -> str:
+    # The first test to ask for this may come after one that set faults.
+    server.faults.clear()
+    server.latency = 0.0
     memory = Memory(folder)
     memory.ingest(video, settings(server.base_url, merge=merge))
+    assert memory.status().clips == {0: {"done": CLIPS}}
     return memory.status().root_hash
 
 
