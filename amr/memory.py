@@ -202,36 +202,22 @@ class Memory:
 
         `found` says whether the best of it really bears on the question; what was looked at comes in any case.
         """
-        from amr.retrieve.calibration import calibration
         from amr.retrieve.query import query
-        from amr.retrieve.question import read_question
 
-        started = time.monotonic()
-        with self._asked(question, filters.scope, settings) as (snapshot, lane, usage):
-            evidence = query(snapshot, self.directory, question, _view(snapshot, filters), settings, k, lane)
-            confidence = max((piece.relevance for piece in evidence), default=0.0)
-            persons = frozenset(snapshot.handles(filters.scope, "person"))
-        return Answer(
-            question=question,
-            answer="",
-            found=confidence >= calibration().threshold,
-            confidence=confidence,
-            question_type=read_question(question, persons).question_type,
-            as_of=filters.as_of,
-            state=None,
-            claims=[],
-            evidence=evidence,
-            usage=usage,
-            seconds=time.monotonic() - started,
-        )
+        return self._answered(query, question, settings, filters, k)
 
     def ask(self, question: str, settings: Settings, filters: Filters = Filters(), k: int = 10) -> Answer:
         """Answers a question from the memory's evidence alone, or says that it is not there."""
         from amr.retrieve.ask import ask
 
+        return self._answered(ask, question, settings, filters, k)
+
+    def _answered(
+        self, retrieve: Callable[..., Answer], question: str, settings: Settings, filters: Filters, k: int
+    ) -> Answer:
         started = time.monotonic()
         with self._asked(question, filters.scope, settings) as (snapshot, lane, usage):
-            answer = ask(snapshot, self.directory, question, _view(snapshot, filters), settings, k, lane)
+            answer = retrieve(snapshot, self.directory, question, _view(snapshot, filters), settings, k, lane)
         answer.as_of, answer.usage = filters.as_of, usage
         answer.seconds = time.monotonic() - started
         return answer

@@ -41,14 +41,6 @@ def is_name(word: str) -> bool:
     return low not in word_list("not_persons") and not (word.isupper() and word.isascii())
 
 
-def is_person(phrase: str) -> bool:
-    """Whether a noun phrase stands for a person (or an animal): a name, or a noun such as "girl"."""
-    words = _WORD.findall(phrase.split(" of ")[0])
-    if not words:
-        return False
-    return singular(words[-1].lower()) in word_list("person_nouns") or all(is_name(word) for word in words)
-
-
 def is_place(name: str) -> bool:
     """Whether a look-up name is a room or an area rather than an object."""
     return name.replace(" ", "-") in word_list("rooms") or name.rsplit(" ", 1)[-1] in word_list("rooms")

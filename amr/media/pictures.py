@@ -197,14 +197,9 @@ class PictureReader:
 
     def _read_packet(self) -> bool:
         """Takes one more packet from the file; False at its end."""
-        import av
-
         if self._ended:
             return False
-        try:
-            packet = next(self._packets, None)
-        except av.FFmpegError:
-            packet = None
+        packet = next(self._packets, None)
         if packet is None or packet.size == 0:
             self._ended = packet is None or packet.dts is None
             if self._ended:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -73,13 +74,18 @@ def open_container(path: Path) -> InputContainer:
 
 
 def packets(container: InputContainer, stream: Any) -> Iterator[Any]:
-    """The packets of one stream; the other streams are skipped, unread where the container allows it."""
+    """The packets of one stream, up to where the container is damaged.
+
+    The other streams are skipped, unread where the container allows it.
+    """
+    import av
     from av.stream import Discard
 
     for other in container.streams:
         if other.index != stream.index:
             other.discard = Discard.all
-    return iter(container.demux(stream))
+    with suppress(av.FFmpegError):
+        yield from container.demux(stream)
 
 
 def probe(path: Path) -> Media:

@@ -85,14 +85,9 @@ class SoundReader:
 
     def _read(self) -> bool:
         """Decodes one more packet; False at the end of the track."""
-        import av
-
         if self._ended:
             return False
-        try:
-            packet = next(self._packets, None)
-        except av.FFmpegError:
-            packet = None
+        packet = next(self._packets, None)
         if packet is None or (packet.size == 0 and packet.dts is None):
             self._decode(None)
             self._drain()

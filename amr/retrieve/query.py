@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from amr.language.names import handle
 from amr.models.embedding import embed
-from amr.records import Evidence, Node
+from amr.records import Answer, Evidence, Node
 from amr.retrieve.anchors import absent_terms, find_anchors, object_handles
 from amr.retrieve.calibration import calibration
 from amr.retrieve.evidence import evidence_of
@@ -34,7 +34,12 @@ class Search:
     """
 
     def __init__(
-        self, snapshot: Snapshot, question: str, view: View, settings: Settings, lane: NDArray[np.float32] | None
+        self,
+        snapshot: Snapshot,
+        question: str,
+        view: View,
+        settings: Settings,
+        lane: NDArray[np.float32] | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.view = view
@@ -129,10 +134,25 @@ def query(
     settings: Settings,
     k: int,
     lane: NDArray[np.float32] | None = None,
-) -> list[Evidence]:
-    """The `k` pieces of evidence that bear most on a question, best first; `lane` as in Search."""
-    found = Search(snapshot, question, view, settings, lane).candidates()[:k]
-    return as_evidence(snapshot, directory, found)
+) -> Answer:
+    """The `k` pieces of evidence that bear most on a question, best first, as an answer without words.
+
+    The caller fills in `as_of`, `usage` and `seconds`. `lane` as in Search.
+    """
+    search = Search(snapshot, question, view, settings, lane)
+    found = search.candidates()[:k]
+    confidence = max((candidate.relevance for candidate in found), default=0.0)
+    return Answer(
+        question=question,
+        answer="",
+        found=confidence >= calibration().threshold,
+        confidence=confidence,
+        question_type=search.question.question_type,
+        as_of=None,
+        state=None,
+        claims=[],
+        evidence=as_evidence(snapshot, directory, found),
+    )
 
 
 def as_evidence(snapshot: Snapshot, directory: Path, found: Sequence[Candidate]) -> list[Evidence]:

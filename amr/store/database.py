@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -192,7 +193,7 @@ def _rows_after(connection: duckdb.DuckDBPyConnection, scope: str, last: int) ->
     query = "SELECT node_id, text, payload FROM nodes WHERE scope_id = ? AND node_id > ? ORDER BY node_id"
     cursor = connection.execute(query, [scope, last])
     while rows := cursor.fetchmany(_REPAIR_ROWS):
-        yield [(int(row[0]), indexed_text(row[1], row[2])) for row in rows]
+        yield [(int(row[0]), indexed_text(row[1], json.loads(row[2]))) for row in rows]
 
 
 def scopes(connection: duckdb.DuckDBPyConnection) -> list[str]:

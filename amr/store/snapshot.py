@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,12 @@ LIVE = "commit_id IS NOT NULL AND retired_at IS NULL AND withdrawn_commit IS NUL
 Ids = NDArray[np.int64]
 
 
-def indexed_text(node_text: str, payload: str) -> str:
+def indexed_text(node_text: str, payload: Mapping[str, Any]) -> str:
     """What the text index holds of a node: its text, and the dialogue, persons and objects it lacks."""
-    fields = json.loads(payload)
-    more = [*fields.get("dialogue", []), *fields.get("persons", []), *fields.get("objects", [])]
+    more = [*payload.get("dialogue", []), *payload.get("persons", []), *payload.get("objects", [])]
     known = node_text.lower()
-    words = [str(item).replace("_", " ") for item in more]
+    # As the payload is stored, so that an index made again from the database is the same.
+    words = [unicodedata.normalize("NFC", str(item)).replace("_", " ") for item in more]
     return " ".join([node_text, *(item for item in words if item.lower() not in known)])
 
 

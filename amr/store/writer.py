@@ -197,8 +197,7 @@ class Writer:
         """Adds the nodes to the text indexes, not yet committed; returns each scope's last node id."""
         rows: dict[str, list[tuple[int, str]]] = {}
         for node in nodes:
-            words = indexed_text(node.text, canonical_json(node.payload))
-            rows.setdefault(node.scope_id, []).append((node.node_id, words))
+            rows.setdefault(node.scope_id, []).append((node.node_id, indexed_text(node.text, node.payload)))
         for scope, added in rows.items():
             if scope not in self._text:
                 self._text[scope] = text.TextWriter(text.text_directory(self.directory, scope))
