@@ -23,12 +23,26 @@ else:
 _PREFIX = "AMR_"
 
 
-class SpeechSettings(BaseModel, extra="forbid"):
-    """How speech becomes words."""
+RECOGNISERS = ("auto", "whisper", "pocketsphinx", "none")
 
-    recogniser: Literal["auto", "whisper", "pocketsphinx", "none"]
+
+class SpeechSettings(BaseModel, extra="forbid"):
+    """How speech becomes words: by one of RECOGNISERS, or by a model that transcribes."""
+
+    recogniser: str
     model: str
     download: Literal["auto", "never"]
+    api_key: str = Field(default="", repr=False)
+
+    @field_validator("recogniser")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        return name if name in RECOGNISERS else _model_name(name)
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a model is called for it."""
+        return self.recogniser not in RECOGNISERS
 
 
 class TextInViewSettings(BaseModel, extra="forbid"):
@@ -108,12 +122,7 @@ class Settings(BaseModel, extra="forbid"):
     @field_validator("perceiver", "embedder")
     @classmethod
     def _names_a_model(cls, name: str) -> str:
-        if name != "null":
-            try:
-                parse_model_name(name)
-            except UsageError as error:
-                raise PydanticCustomError("model_name", "{why}", {"why": str(error).rstrip(".")}) from error
-        return name
+        return name if name == "null" else _model_name(name)
 
     @property
     def perceives_with_model(self) -> bool:
@@ -123,6 +132,15 @@ class Settings(BaseModel, extra="forbid"):
     def model_of(self, role: Role) -> str:
         """The name of the model that a role calls."""
         return self.roles[role].model or self.perceiver
+
+
+def _model_name(name: str) -> str:
+    """The name itself, if it is that of a model."""
+    try:
+        parse_model_name(name)
+    except UsageError as error:
+        raise PydanticCustomError("model_name", "{why}", {"why": str(error).rstrip(".")}) from error
+    return name
 
 
 def load_settings(config: Path | None = None, **flags: Any) -> Settings:

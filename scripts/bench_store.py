@@ -23,8 +23,7 @@ from amr.store import gate
 from amr.store.rows import Batch, ClipRow, ObservationRow, PassRow, SourceRow
 from amr.store.writer import Writer, writing
 from amr.write.commit import link_events
-from amr.write.events import ClipPlace, event_node, events_of, mentions_of, world_node
-from amr.write.ingest import embedded_text
+from amr.write.events import ClipPlace, embedded_text, event_nodes, mentions_of, world_node
 
 READERS = 8
 _LOCK_SECONDS = 15.0
@@ -59,7 +58,9 @@ class Film:
         )
         seen = analysis(index)
         told = Perceived(seen)
-        nodes = [event_node(self._writer.new_id("nodes"), place, told, event) for event in events_of(seen)]
+        nodes = event_nodes(place, told)
+        for node in nodes:
+            node.node_id = self._writer.new_id("nodes")
         vectors = embed([embedded_text(node) for node in nodes])
         batch.nodes += nodes
         batch.mentions += [mention for node in nodes for mention in mentions_of(node)]

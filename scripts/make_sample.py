@@ -241,9 +241,9 @@ def _view(scene: Scene, time: float) -> Image.Image:
     """What the wearer sees of `scene` at `time`."""
     camera = x, y, zoom = _camera(scene, time)
     half_width, half_height = WIDTH / 2 / zoom, HEIGHT / 2 / zoom
-    edges = (x - half_width, y - half_height, x + half_width, y + half_height)
+    left, top, right, bottom = x - half_width, y - half_height, x + half_width, y + half_height
     room = room_image(scene.room, _lying(scene, time))
-    box = tuple(edge * SCALE for edge in edges)
+    box = (left * SCALE, top * SCALE, right * SCALE, bottom * SCALE)
     view = room.resize(FRAME, Image.Resampling.BILINEAR, box=box, reducing_gap=1.0)
     _draw_hands(view, scene, time, camera)
     return view
@@ -271,13 +271,14 @@ def speak(lines: list[str]) -> list[np.ndarray]:
     library.espeak_SetParameter(1, WORDS_PER_MINUTE, 0)
     heard: list[np.ndarray] = []
 
-    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)
     def collect(samples: ctypes._Pointer[ctypes.c_short], count: int, _events: int) -> int:
         if samples and count:
             heard[-1] = np.concatenate([heard[-1], np.ctypeslib.as_array(samples, (count,))])
         return 0
 
-    library.espeak_SetSynthCallback(collect)
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)
+    callback = kind(collect)  # kept alive for as long as the library may call it
+    library.espeak_SetSynthCallback(callback)
     for line in lines:
         heard.append(np.zeros(0, np.int16))
         text = line.encode()

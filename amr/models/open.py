@@ -14,6 +14,7 @@ from amr.models.chat import ChatModel
 from amr.models.embedders import EmbeddedEmbedder, Embedder, RemoteEmbedder
 from amr.models.names import ModelName, parse_model_name
 from amr.models.remote import Patience, Remote
+from amr.models.transcripts import RecordedSpeech, SpeechRecognizer
 
 if TYPE_CHECKING:
     from amr.config import Role, RoleSettings, Settings
@@ -22,10 +23,16 @@ if TYPE_CHECKING:
 Opener = Callable[[ModelName, Capabilities, "RoleSettings"], ChatModel]
 """From a model's name, what it takes and how its role calls it to the model."""
 
+SpeechOpener = Callable[[ModelName, Capabilities], SpeechRecognizer]
+"""The same for a model that transcribes."""
+
 
 @dataclass
 class Models:
-    """What a command calls. `opener` opens the chat models in place of `open_chat`, for a rehearsal that sends nothing.
+    """What a command calls.
+
+    For a rehearsal that sends nothing, `opener` and `speech_opener` open the models in place of `open_chat` and
+    `open_speech`.
 
     Keys come from the environment or the config alone. Setting `stop` ends the waits of all calls.
     """
@@ -35,6 +42,7 @@ class Models:
     budget: Budget = field(default_factory=Budget)
     stop: threading.Event = field(default_factory=threading.Event)
     opener: Opener | None = None
+    speech_opener: SpeechOpener | None = None
     _chats: dict[tuple[str, str, str], RecordedChat] = field(default_factory=dict)
 
     def chat(self, role: Role) -> RecordedChat:
@@ -74,6 +82,21 @@ class Models:
         from amr.models.hf import LocalChat
 
         return LocalChat(name, capabilities)
+
+    def speech(self, name: str, api_key: str) -> RecordedSpeech:
+        """A model that transcribes, by its name. Raises ProviderError when it has no key."""
+        model = parse_model_name(name)
+        if self.speech_opener is not None:
+            return RecordedSpeech(self.speech_opener(model, self.capabilities(model)), self.calls)
+        return RecordedSpeech(self.open_speech(model, api_key), self.calls)
+
+    def open_speech(self, name: ModelName, api_key: str) -> SpeechRecognizer:
+        """The transcription model of a name, to be called directly."""
+        if name.remote:
+            return self._connect(name, self.capabilities(name), api_key)
+        from amr.models.hf import LocalSpeech
+
+        return LocalSpeech(name)
 
     def batches(self, name: ModelName, capabilities: Capabilities, role: RoleSettings) -> Batches:
         """The Batch API of a model's provider. Raises ProviderError when it has none."""

@@ -20,8 +20,12 @@ from amr.models.capabilities import Capabilities, highest_cost, input_tokens, te
 from amr.models.chat import ChatReply, ChatRequest, Usage
 from amr.models.embedders import EmbeddedEmbedder, Embedder
 from amr.models.names import ModelName, parse_model_name
+from amr.models.remote import Answer, Segment
+from amr.models.transcripts import segments_from, speech_key
 
 EVENTS_PER_CLIP = 2
+_WORD = "word "
+_WORDS_PER_SECOND = 3  # fast talk
 _EVENTS = '{\n "events"'
 
 
@@ -131,6 +135,24 @@ class StandInEmbedder:
             cost = token_cost(self._capabilities, sum(len(text.encode()) for text in sent), 0)
             self._tally.add("embed", self.name, sum(map(text_tokens, sent)), cost)
         return np.zeros((len(texts), 1), np.float32)
+
+
+class StandInSpeech:
+    """A SpeechRecognizer that counts the sound it is given, and hears somebody speak without a pause."""
+
+    def __init__(self, name: ModelName, capabilities: Capabilities, tally: Tally) -> None:
+        self.name = str(name)
+        self._minute_usd = capabilities.usd_per_audio_minute
+        self._tally = tally
+
+    def transcribe(self, wav: bytes, seconds: float, language: str = "") -> Answer[list[Segment]]:
+        """The transcript on disk if there is one, else a stand-in that was counted."""
+        kept = self._tally.kept.read(speech_key(self.name, wav, language))
+        if kept is not None:
+            return Answer(segments_from(kept), Usage(), 0.0)
+        cost = None if self._minute_usd is None else self._minute_usd * seconds / 60
+        self._tally.add("transcribe", self.name, 0, cost)
+        return Answer([Segment(0.0, seconds, _WORD * round(seconds * _WORDS_PER_SECOND))], Usage(), 0.0)
 
 
 def stand_in_embedder(name: str, capabilities: Capabilities, tally: Tally) -> Embedder:

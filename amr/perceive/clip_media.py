@@ -68,7 +68,7 @@ def clip_media(clip: Clip, model: Capabilities, frame_size: int, quality: Qualit
     media = [Media("image", _jpeg(frame, size, quality.jpeg), "image/jpeg") for frame in frames]
     hears = model.audio and clip.audio is not None and clip.audio.size > 0
     if hears and clip.audio is not None:
-        media.append(Media("audio", _wav(clip.audio), "audio/wav", clip.audio.size / _SAMPLE_RATE))
+        media.append(Media("audio", wav_bytes(clip.audio), "audio/wav", clip.audio.size / _SAMPLE_RATE))
     return Sent(tuple(media), tuple(seconds_in(frame.time_ms, clip) for frame in frames), hears)
 
 
@@ -96,7 +96,8 @@ def _jpeg(frame: Frame, size: int, quality: int) -> bytes:
     return file.getvalue()
 
 
-def _wav(audio: NDArray[np.float32]) -> bytes:
+def wav_bytes(audio: NDArray[np.float32]) -> bytes:
+    """16 kHz mono audio, float32 [samples], as a WAV file."""
     file = io.BytesIO()
     with wave.open(file, "wb") as sound:
         sound.setnchannels(1)

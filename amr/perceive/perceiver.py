@@ -59,7 +59,7 @@ def load_perceiver(settings: Settings, models: Models | None = None) -> Perceive
     from amr.perceive.speech import VOICE_ACTIVITY, choose_recogniser
     from amr.perceive.text_in_view import READER_NAME
 
-    recogniser = choose_recogniser(settings.speech)
+    recogniser = choose_recogniser(settings.speech, models)
     reads = settings.text_in_view.enabled
     return Perceiver(
         name="embedded",
@@ -91,7 +91,7 @@ def _model_perceiver(settings: Settings, models: Models) -> Perceiver:
         role_model(models, "handles"),
         role_model(models, "summaries"),
         settings.frame_size,
-        NO_RECOGNISER if takes.audio else choose_recogniser(settings.speech),
+        NO_RECOGNISER if takes.audio else choose_recogniser(settings.speech, models),
         role_model(models, "refine") if settings.refine_actions else None,
     )
     return Perceiver(
@@ -176,7 +176,8 @@ def _embedded_notice(captioned: bool, *, reads_text: bool, recogniser: Recognise
     speech = {
         "whisper": recogniser.name,
         "pocketsphinx": "pocketsphinx (rough, English only)",
+        "model": f"{recogniser.name}, which is sent the sound",
         "none": "heard, but not turned into words",
     }[recogniser.kind]
-    fetch = "" if recogniser.kind == "whisper" else ", or fetch speech with `amr doctor --fetch speech`"
+    fetch = "" if recogniser.kind in ("whisper", "model") else ", or fetch speech with `amr doctor --fetch speech`"
     return f"Embedded perceiver: {reads}; speech: {speech}. {blind}: give --captions FILE{fetch}."

@@ -1,7 +1,8 @@
 """Speech: where somebody speaks (Silero), and what is said if a recogniser is at hand.
 
-Recognisers, best first: faster-whisper, whose weights are fetched once; pocketsphinx, which is installed with
-its own model, knows English only and is often wrong; none, which still hears that somebody speaks.
+Recognisers, best first: a model that is asked for by name; faster-whisper, whose weights are fetched once;
+pocketsphinx, which is installed with its own model, knows English only and is often wrong; none, which still hears
+that somebody speaks.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from amr.config import SpeechSettings
+    from amr.models.open import Models
+    from amr.models.transcripts import RecordedSpeech
 
 SAMPLE_RATE = 16_000
 VOICE_ACTIVITY = "silero-vad v6"
@@ -55,25 +58,34 @@ class Utterance:
 
 @dataclass(frozen=True)
 class Recogniser:
-    """What turns speech into words; `path` is where its weights are, `name` what a person calls it."""
+    """What turns speech into words; `path` is where its weights are, `name` what a person calls it.
 
-    kind: Literal["whisper", "pocketsphinx", "none"]
+    `asked` is the model of the kind `model`.
+    """
+
+    kind: Literal["whisper", "pocketsphinx", "model", "none"]
     name: str
     path: str = ""
+    asked: RecordedSpeech | None = None
 
 
 NO_RECOGNISER = Recogniser("none", "none")
 POCKETSPHINX = Recogniser("pocketsphinx", "pocketsphinx en-us")
 
 
-def choose_recogniser(settings: SpeechSettings) -> Recogniser:
+def choose_recogniser(settings: SpeechSettings, models: Models | None = None) -> Recogniser:
     """The recogniser these settings lead to on this machine; may ask the hub for weights, once, for 3 s.
 
-    Raises ProviderError when whisper is asked for and its weights cannot be had, UsageError when pocketsphinx
-    is asked for and not installed, BadInput when the model has no such name.
+    `models` are those of the command, for one that is a model. Raises ProviderError when whisper is asked for and
+    its weights cannot be had or a model has no key, UsageError when pocketsphinx is asked for and not installed,
+    BadInput when the model has no such name.
     """
     if settings.recogniser == "none":
         return NO_RECOGNISER
+    if settings.asks_model:
+        assert models is not None, "a recogniser that is a model calls the models of the command"
+        asked = models.speech(settings.recogniser, settings.api_key)
+        return Recogniser("model", asked.name, asked=asked)
     if settings.recogniser == "pocketsphinx":
         if not _has_pocketsphinx():
             raise UsageError(
@@ -156,10 +168,15 @@ def find_speech(audio: NDArray[np.float32]) -> list[tuple[int, int]]:
 
 
 def recognise(audio: NDArray[np.float32], recogniser: Recogniser) -> list[Utterance]:
-    """The utterances in 16 kHz mono audio, in order of time, with words as far as the recogniser has any."""
+    """The utterances in 16 kHz mono audio, in order of time, with words as far as the recogniser has any.
+
+    Raises CallFailed when a model that is asked cannot transcribe them.
+    """
     parts = find_speech(audio)
     if not parts:
         return []
+    if recogniser.asked is not None:
+        return _transcribed(audio, recogniser.asked)
     if recogniser.kind == "whisper":
         return _whisper(audio, recogniser.path)
     words = _pocketsphinx if recogniser.kind == "pocketsphinx" else _no_words
@@ -192,6 +209,14 @@ def _pocketsphinx(part: NDArray[np.float32]) -> str:
     beliefs = [float(word.prob) for word in decoder.seg() if word.word[0] not in "<["]
     believed = bool(beliefs) and sum(beliefs) / len(beliefs) >= LEAST_BELIEF
     return str(decoder.hyp().hypstr).strip() if believed else ""
+
+
+def _transcribed(audio: NDArray[np.float32], model: RecordedSpeech) -> list[Utterance]:
+    from amr.perceive.clip_media import wav_bytes
+
+    heard = model.transcribe(wav_bytes(audio), audio.size / SAMPLE_RATE)
+    words = [(part.start, part.end, " ".join(part.text.split())) for part in heard]
+    return [Utterance(round(start, 3), round(end, 3), text) for start, end, text in words if text]
 
 
 def _whisper(audio: NDArray[np.float32], path: str) -> list[Utterance]:

@@ -89,7 +89,9 @@ def ingest_source(
     # What costs money is written as soon as it is there. A folder may grow, and each of its clips is to be seen at
     # once. The rest is a backlog, written in groups.
     text_only = source.kind in ("captions", "events")
-    paid = settings.perceives_with_model and source.kind != "events"
+    paid = (settings.perceives_with_model and source.kind != "events") or (
+        settings.speech.asks_model and not text_only
+    )
     alone = paid or merges or source.kind == "folder"
     drafter = Drafter(tools.perceiver, tools.embedder, writer.directory, at_once=paid or merges)
     pipeline = _Pipeline(writer, target, report, tools, merges)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +17,12 @@ from amr.models.chat import ChatModel
 from amr.models.embedders import Embedder
 from amr.models.names import ModelName, parse_model_name
 from amr.models.open import Models
-from amr.models.rehearsal import Counted, StandIn, Tally, stand_in_embedder
+from amr.models.rehearsal import Counted, StandIn, StandInSpeech, Tally, stand_in_embedder
 from amr.perceive.describe import Part
 from amr.perceive.perceiver import Perceiver, load_perceiver
 from amr.records import Clip
 from amr.write.drafts import drafted
-from amr.write.events import ClipPlace, embedded_text, event_node, events_of
+from amr.write.events import ClipPlace, embedded_text, event_nodes
 from amr.write.merging import Summarise, merging, summariser
 from amr.write.target import clips_done
 
@@ -31,7 +32,8 @@ class Estimate:
     """What an ingest would call. `clips` are those still to do; `most_usd` is None where a price is not known.
 
     Without merging the number of calls is exact where every clip has an event and a described person, and no two
-    clips the same persons; otherwise it is an upper bound.
+    clips the same persons; otherwise it is an upper bound. With merging it is one as long as no clip has more than an
+    event a second.
     """
 
     clips: int
@@ -65,6 +67,7 @@ def rehearse(directory: Path, sources: Sequence[Source], settings: Settings, sco
             return StandIn(name, models.with_listed_prices(name, capabilities, role.api_key), tally)
 
         models.opener = stand_in
+        models.speech_opener = partial(StandInSpeech, tally=tally)
         perceiver = load_perceiver(settings, models)
         name = parse_model_name(settings.embedder)
         prices = models.with_listed_prices(name, models.capabilities(name), settings.embedder_api_key)
@@ -87,16 +90,21 @@ class _Rehearsal:
     summarise: Summarise
 
     def clip(self, clip: Clip, merged: bool) -> None:
-        """Makes all calls for one clip that there can be; merged away, each event takes a summary and its vector."""
+        """Makes all calls for one clip that there can be; merged away, each event takes a summary and its vector.
+
+        What a model will report is not known, so for merging a clip has as many events as it has seconds.
+        """
         if clip.error is not None:
             return
         perceived = self.perceiver.perceive(clip)
         place = ClipPlace("", 0, "", 0, 0, clip.index, clip.start_ms, clip.end_ms, None)
-        nodes = [event_node(-1, place, perceived, event) for event in events_of(perceived.analysis)]
+        nodes = event_nodes(place, perceived)
         texts = [embedded_text(node, bool(perceived.model)) for node in nodes]
         if texts:
             self.embedder.embed(texts)
-        for number, (node, text) in enumerate(zip(nodes, texts, strict=True) if merged else ()):
+        most = max(len(nodes), math.ceil((clip.end_ms - clip.start_ms) / 1000)) if merged and nodes else 0
+        for number in range(most):
+            node, text = nodes[number % len(nodes)], texts[number % len(nodes)]
             other = f"{node.text} ({clip.index}.{number})"  # no two events alike, which would be one call
             one = Part(other, node.payload["dialogue"], node.payload["actions"])
             self.summarise([one, one])
