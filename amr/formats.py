@@ -6,11 +6,16 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from amr.records import ClipAnalysis, ClipsRow, EventsRow
+from amr.records import ClipAnalysis, ClipCaptionsRow, ClipsRow, EventsRow
 
-FORMATS: dict[str, type[BaseModel]] = {"analysis": ClipAnalysis, "clips": ClipsRow, "events": EventsRow}
+FORMATS: dict[str, type[BaseModel]] = {
+    "analysis": ClipAnalysis,
+    "clip_captions": ClipCaptionsRow,
+    "clips": ClipsRow,
+    "events": EventsRow,
+}
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of one line (events), one row (clips.csv) or one object (analysis)."""
+    """The JSON Schema of one line (clip_captions, events), one row (clips.csv) or one object (analysis)."""
     return FORMATS[name].model_json_schema()

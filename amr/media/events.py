@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pydantic import ValidationError
 
 from amr.errors import BadInput
+from amr.media.lines import MARK, numbered_lines, opened
 from amr.records import EventsRow
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class EventsSource:
 
     def analyses(self, lines: list[Line]) -> Iterator[tuple[Line, ClipAnalysis]]:
         """The analyses of some of the lines, read from the file one by one."""
-        with self.path.open("rb") as file:
+        with opened(self.path) as file:
             for line in lines:
                 file.seek(line.offset)
                 yield line, _row(self.path, line.number, file.readline()).analysis
@@ -55,15 +56,9 @@ class EventsSource:
 def read_events(path: Path) -> list[EventsSource]:
     """The sources of an events file, in order of first appearance. Raises BadInput with the line number."""
     sources: dict[str, EventsSource] = {}
-    try:
-        with path.open("rb") as file:
-            offset = 0
-            for number, raw in enumerate(file, start=1):
-                if raw.strip(b"\xef\xbb\xbf \t\r\n"):
-                    _note(path, sources, _row(path, number, raw), offset, number)
-                offset += len(raw)
-    except OSError as error:
-        raise BadInput(f"The events file {path} cannot be read: {error.strerror}; check the path.") from error
+    with opened(path) as file:
+        for number, offset, raw in numbered_lines(file):
+            _note(path, sources, _row(path, number, raw), offset, number)
     if not sources:
         raise BadInput(f"The events file {path} holds no row; give one JSON object per clip and line.")
     for source in sources.values():
@@ -100,7 +95,7 @@ def agreed_origin(known: int | None, start_ms: int, time: str | None, where: str
 
 def _row(path: Path, number: int, raw: bytes) -> EventsRow:
     try:
-        row = EventsRow.model_validate_json(raw.removeprefix(b"\xef\xbb\xbf").strip(), strict=True)
+        row = EventsRow.model_validate_json(raw.removeprefix(MARK).strip(), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])

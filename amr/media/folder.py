@@ -12,7 +12,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from amr.errors import BadInput
-from amr.media.events import agreed_origin, wall_ms
+from amr.media.egolife import read_clip_name
+from amr.media.events import agreed_origin
 from amr.media.probe import probe
 from amr.media.spans import Span
 from amr.media.video import whole_clip
@@ -31,10 +32,6 @@ VIDEO_SUFFIXES = (
 LIST_NAME = "clips.csv"
 
 _COLUMNS = ("file", "t_start", "t_end", "time")
-_EGOLIFE = re.compile(r"DAY(\d+)_.+_(\d\d)(\d\d)(\d\d)(\d\d)$")
-_EGOLIFE_FRAMES_PER_S = 20
-_DAY_MS = 24 * 3600 * 1000
-_FIRST_DAY_MS = wall_ms("2000-01-01T00:00:00Z")
 _EARLY = "{} came after files whose names sort behind it; its clip was added at the end."
 _POLL_S = 1.0
 _UNCHANGED_POLLS = 2
@@ -55,11 +52,13 @@ class Listed:
 def list_folder(folder: Path) -> list[Listed]:
     """The clip files of a folder, as `clips.csv` in it gives them, else by name with numbers in number order.
 
-    Names as EgoLife's (`DAY1_A1_JAKE_11094208.mp4`) tell the wall clock: day n is 2000-01-0n. Raises BadInput.
+    Those in folders DAY1, DAY2, … belong to it too. Names as EgoLife's (`DAY1_A1_JAKE_11094208.mp4`) tell the wall
+    clock: day n is 2000-01-0n. Raises BadInput.
     """
     if (folder / LIST_NAME).is_file():
         return _from_list(folder / LIST_NAME)
-    paths = [path for path in folder.iterdir() if path.suffix.lower() in VIDEO_SUFFIXES and path.is_file()]
+    inside = [*folder.iterdir(), *folder.glob("DAY[0-9]*/*")]
+    paths = [path for path in inside if path.suffix.lower() in VIDEO_SUFFIXES and path.is_file()]
     return [_from_name(path) for path in sorted(paths, key=natural) if not path.name.startswith(".")]
 
 
@@ -195,12 +194,8 @@ def _read(path: Path, settings: Settings, span: Span) -> Clip:
 
 
 def _from_name(path: Path) -> Listed:
-    match = _EGOLIFE.match(path.stem)
-    if not match:
-        return Listed(path)
-    day, hours, minutes, seconds, frames = (int(part) for part in match.groups())
-    clock = ((hours * 60 + minutes) * 60 + seconds) * 1000 + frames * 1000 // _EGOLIFE_FRAMES_PER_S
-    return Listed(path, clock, None, _FIRST_DAY_MS + (day - 1) * _DAY_MS)
+    name = read_clip_name(path.stem)
+    return Listed(path) if name is None else Listed(path, name.clock_ms, None, name.day_wall_ms)
 
 
 def _from_list(path: Path) -> list[Listed]:
