@@ -13,6 +13,7 @@ from amr.language.deeds import Deed, Namer, is_unresolved
 from amr.language.groups import BE, Group, read_group
 from amr.language.lemmas import verb_list, word_list
 from amr.language.phrases import CONJUNCTIONS, PUNCTUATION, Nouns, Phrase, is_adverb, lists
+from amr.language.states import state_of
 from amr.language.subjects import find_subject, follows_as_verb, is_call, is_verb_first, skip_opening, tells_deed
 from amr.language.tokens import Sentence
 
@@ -262,8 +263,9 @@ class Clauses:
     def _report_passive(self, group: Group, subjects: Subjects, found: Complement) -> None:
         actor = self.namer.actor(found.agent) if found.agent else ""
         for phrase in subjects or []:
-            if self.namer.actor(phrase) and phrase.kind != "body" and not found.agent:
-                continue  # "I was surprised" says nothing that was done
+            moved = phrase.head in ("he", "she") and bool(found.place) and state_of(found.verb) in ("located", "inside")
+            if self.namer.actor(phrase) and phrase.kind != "body" and not found.agent and not moved:
+                continue  # "I was surprised" says nothing that was done; "he was put on the sofa" is said of a thing
             certain = group.certain and not is_unresolved(phrase)
             self._add(actor, found.verb, self.namer.text(phrase), found.place, certain)
 

@@ -393,7 +393,8 @@ class _Reader:
         while nouns.word(index) in word_list("adverbs") or nouns.word(index) == "then":
             index += 1
         forms = verb_forms(nouns.word(index))
-        if not forms or nouns.word(index) in word_list("ing_nouns"):
+        named = nouns.word(index) in word_list("ing_nouns") and not nouns.is_argument(index + 1)
+        if not forms or named:
             return False
         tags = "".join(found for _, found in forms)
         agree = any(tag in tags for tag in self._agreeing())
@@ -403,6 +404,8 @@ class _Reader:
             acts = "s" in tags and (nouns.is_argument(index + 1) or nouns.word(index + 1) in word_list("particles"))
             return not adjective and (agree or acts or "g" in tags or "p" in tags)
         after = nouns.word(index + 1)
+        if nouns.word(index) in word_list("bare_things") and after in word_list("spatial"):
+            return False  # "put the cup and water on the shelf"
         return agree and (self.nouns.is_argument(index + 1) or after in lists("particles", "directions", "spatial"))
 
     def _agreeing(self) -> str:

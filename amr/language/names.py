@@ -57,6 +57,7 @@ def owner(name: str) -> str:
     return ""
 
 
+@lru_cache(maxsize=65536)
 def normalise_object(name: str) -> str:
     """The look-up form of an object's name: lowercase, singular, no articles, owners, numbers or amounts.
 
@@ -88,11 +89,14 @@ def _is_determiner(word: str) -> bool:
     return word in word_list("determiners") or word in ("of", "little", "quick") or word.isdigit()
 
 
+@lru_cache(maxsize=65536)
 def handle(name: str) -> str:
     """The stable handle of a person or thing: "girl in black hoodie" → "girl_black_hoodie"."""
     words = [word.lower() for word in _WORD.findall(unicodedata.normalize("NFC", name))]
     kept = [re.sub(r"['’]s$", "", word) for word in words]
+    tin = len(kept) > 1 and kept[-1] == "can"  # "trash can": a thing, not the verb
     meaning = [word for word in kept if word not in word_list("stopwords") and word not in ("one", "with")]
+    meaning += ["can"] if tin else []
     return "_".join(re.sub(r"[^\w]+", "_", word) for word in meaning or kept)
 
 

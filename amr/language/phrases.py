@@ -206,7 +206,8 @@ class Nouns:
             return determined
         if word == "can":  # "the trash can", but not "the man can sing"
             after = verb_forms(self.word(index + 1))
-            return determined and not opening and not after and self.word(index + 1) not in ("not", "n't", "be")
+            modal = opening and self.word(index - 1) not in ("the", "a", "my")  # "this can …", but "the can"
+            return determined and not modal and not after and self.word(index + 1) not in ("not", "n't", "be")
         describes = word in ("own", "other", "two", "first", "next", "last", "more") or is_adverb(word)
         after_noun = self.is_noun(index + 1) and (
             not verb_forms(self.word(index + 1)) or "b" in self.tags(index + 1) or self._describes(index + 1)

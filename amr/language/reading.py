@@ -8,6 +8,7 @@ something said before ("it") is reported as not certain.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from amr.language.clause import Clauses
@@ -16,6 +17,7 @@ from amr.language.lemmas import verbs, word_list
 from amr.language.names import is_place, normalise_object
 from amr.language.phrases import PUNCTUATION, Nouns, Phrase, lists
 from amr.language.subjects import opens_with_verb
+from amr.language.terse import told_in_full
 from amr.language.tokens import Sentence, sentences, tokenise
 from amr.records import Action, ObjectReport
 
@@ -66,10 +68,14 @@ _SUBJECTS = frozenset(
 _MAX_TOKENS = 200
 
 
+_READINGS_KEPT = 16_384
+
+
 @dataclass(frozen=True)
 class Reading:
-    """What a text says. `certain` is false if any action in it was only meant or names something unresolved.
+    """What a text says; equal texts share one, which is not to be changed.
 
+    `certain` is false if any action in it was only meant or names something unresolved.
     `narration` is true when the text is the wearer's own account rather than speech.
     """
 
@@ -81,6 +87,7 @@ class Reading:
     narration: bool
 
 
+@lru_cache(maxsize=_READINGS_KEPT)
 def read_sentence(text: str, speaker: str | None = None) -> Reading:
     """What a caption or utterance says; without a speaker it is taken as narration if it reads like one."""
     narration = speaker is None and is_narration(text)
@@ -92,6 +99,8 @@ def read_sentence(text: str, speaker: str | None = None) -> Reading:
     hedged = False
     for part in sentences(text):
         sentence = tokenise(part)
+        if speaker is None:
+            sentence = told_in_full(sentence)
         if not sentence.low or len(sentence.low) > _MAX_TOKENS:
             continue
         nouns = Nouns(sentence)
@@ -133,6 +142,8 @@ def _read(sentence: Sentence, nouns: Nouns, me: str, narrated: bool) -> tuple[li
 
 def _is_foreign(text: str) -> bool:
     """Whether most of a text is written in another script than Latin."""
+    if text.isascii():
+        return False
     letters = [char for char in text if char.isalpha()]
     return 2 * sum(char > "\u024f" for char in letters) > len(letters)
 

@@ -14,7 +14,7 @@ _TOKEN = re.compile(
     r"|[^\W_]+(?:[-&/.][^\W_]+)*|[,:;!?.…—–()\[\]\"“”。，！？；：、]",
     re.IGNORECASE,
 )
-_JOINED = ("spatial", "other_prepositions", "adverbs", "negations", "directions", "objects")
+_JOINED = ("spatial", "other_prepositions", "adverbs", "negations", "directions", "objects", "compounds")
 _VAGUE = ("a-bit", "a-little", "a-lot", "a-few-times")
 
 

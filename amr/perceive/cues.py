@@ -6,11 +6,11 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from amr.language.names import handle, split_speaker
 from amr.language.reading import is_narration, read_sentence
-from amr.records import Action, Character, Clip, EventReport, Modality, SpeakerTurn
+from amr.records import Action, Character, Clip, EventReport, SpeakerTurn
 
 WEARER = "wearer"
 UNKNOWN_SPEAKER = "voice_unknown"
@@ -27,12 +27,21 @@ CaptionsKind = Literal["auto", "speech", "narration"]
 
 @dataclass
 class Captioned:
-    """What the cues of a clip say: events in order of time, turns, and the persons they name."""
+    """What the cues of a clip say: events in order of time, turns, and the persons they name.
+
+    `wearer` holds the handles under which the cues may name the wearer.
+    """
 
     events: list[EventReport] = field(default_factory=list)
     turns: list[SpeakerTurn] = field(default_factory=list)
     characters: list[Character] = field(default_factory=list)
     narrated: int = 0
+    wearer: frozenset[str] = frozenset()
+
+    def identity(self, name: str) -> str:
+        """The handle of a person whom the cues name so."""
+        known_as = handle(name)
+        return WEARER if known_as in self.wearer else known_as
 
 
 @dataclass(frozen=True)
@@ -44,24 +53,29 @@ class Remark:
 
 
 def read_cues(clip: Clip, kind: CaptionsKind) -> Captioned:
-    """The events, turns and characters of a clip's cues; `kind` settles what unnamed remarks are."""
-    found = Captioned()
+    """The events, turns and characters of a clip's cues; `kind` settles what unnamed remarks are.
+
+    A cue that brings a kind of its own is of that kind.
+    """
+    found = Captioned(wearer=frozenset(handle(name) for name in clip.wearer))
     for cue in clip.cues:
         start, end = ((time - clip.start_ms) / 1000 for time in (cue.start_ms, cue.end_ms))
-        for remark in remarks(cue.text):
+        told = cue.kind or kind
+        for remark in remarks(cue.text) if cue.kind != "narration" else [Remark(None, " ".join(cue.text.split()))]:
             if _is_sound(remark):
-                event = _sound_event(remark)
-            elif _is_narrated(remark, kind):
-                event = _narrated_event(remark, found)
+                says = _sound_event(remark)
+            elif _is_narrated(remark, told):
+                says = _narrated_event(remark, found)
                 found.narrated += 1
             else:
-                event = _spoken_event(remark, found)
+                says = _spoken_event(remark, found)
                 found.turns.append(
-                    SpeakerTurn(speaker_id=event.actors[0], utterance=remark.text, time_start=start, time_end=end)
+                    SpeakerTurn(speaker_id=says["actors"][0], utterance=remark.text, time_start=start, time_end=end)
                 )
             number = f"e{len(found.events) + 1}"
-            times = {"local_event_id": number, "time_start": start, "time_end": end}
-            found.events.append(event.model_copy(update=times))
+            found.events.append(
+                EventReport(local_event_id=number, time_start=start, time_end=end, ref=cue.ref, **{**_NOTHING, **says})
+            )
     return found
 
 
@@ -102,49 +116,58 @@ def _is_narrated(remark: Remark, kind: CaptionsKind) -> bool:
     return is_narration(_readable(remark.text)) if kind == "auto" else kind == "narration"
 
 
-def _sound_event(remark: Remark) -> EventReport:
+_NOTHING: dict[str, Any] = {"actors": [], "objects": [], "dialogue": [], "actions": []}
+"""Given along with every event: defaults take longer to copy than all else takes to check."""
+
+
+def _sound_event(remark: Remark) -> dict[str, Any]:
     sound = remark.text.strip("[]()♪# ")
-    return _event(f"Sound: {sound}." if sound else "Music plays.", "heard")
+    return {"summary": f"Sound: {sound}." if sound else "Music plays.", "modality": "heard"}
 
 
-def _narrated_event(remark: Remark, found: Captioned) -> EventReport:
+def _narrated_event(remark: Remark, found: Captioned) -> dict[str, Any]:
     reading = read_sentence(_readable(remark.text))
     _add_characters(found, reading.persons)
-    known = {WEARER, *(handle(person) for person in reading.persons)}
-    actions = _with_handles(reading.actions)
+    known = {WEARER, *(found.identity(person) for person in reading.persons)}
+    actions = _with_handles(reading.actions, found)
     acting = [action.actor for action in actions if action.actor in known]
-    event = _event(remark.text, "told")
-    event.actors = list(dict.fromkeys(acting)) or ([WEARER] if reading.narration else [])
-    event.objects, event.actions, event.certain = reading.objects, actions, reading.certain
-    return event
+    return {
+        "summary": remark.text,
+        "actors": list(dict.fromkeys(acting)) or ([WEARER] if reading.narration else []),
+        "objects": reading.objects,
+        "actions": actions,
+        "modality": "told",
+        "certain": reading.certain,
+    }
 
 
-def _spoken_event(remark: Remark, found: Captioned) -> EventReport:
+def _spoken_event(remark: Remark, found: Captioned) -> dict[str, Any]:
     """What is said; an action in it was not seen happening, so `certain` is of the words' own kind."""
-    speaker = UNKNOWN_SPEAKER if remark.speaker is None else handle(remark.speaker)
+    speaker = UNKNOWN_SPEAKER if remark.speaker is None else found.identity(remark.speaker)
     reading = read_sentence(_readable(remark.text), remark.speaker or UNKNOWN_SPEAKER)
     acting = {action.actor for action in reading.actions}
     named = [person for person in reading.persons if person in acting]
     _add_characters(found, [*([remark.speaker] if remark.speaker else []), *named])
-    event = _event(f'{remark.speaker or "Someone"} says: "{remark.text}"', "heard")
-    event.actors, event.dialogue = [speaker], [remark.text]
-    event.objects, event.actions = reading.objects, _with_handles(reading.actions)
-    event.certain = reading.certain
-    return event
+    return {
+        "summary": f'{remark.speaker or "Someone"} says: "{remark.text}"',
+        "actors": [speaker],
+        "objects": reading.objects,
+        "dialogue": [remark.text],
+        "actions": _with_handles(reading.actions, found),
+        "modality": "heard",
+        "certain": reading.certain,
+    }
 
 
-def _event(summary: str, modality: Modality) -> EventReport:
-    return EventReport(local_event_id="", time_start=0, time_end=0, summary=summary, modality=modality)
-
-
-def _with_handles(actions: Sequence[Action]) -> list[Action]:
-    return [action.model_copy(update={"actor": handle(action.actor)}) for action in actions]
+def _with_handles(actions: Sequence[Action], found: Captioned) -> list[Action]:
+    named = ((action, found.identity(action.actor)) for action in actions)
+    return [one if one.actor == actor else one.model_copy(update={"actor": actor}) for one, actor in named]
 
 
 def _add_characters(found: Captioned, names: Sequence[str]) -> None:
     known = {WEARER, UNKNOWN_SPEAKER, *(character.local_character_id for character in found.characters)}
     for name in names:
-        identity = handle(name)
+        identity = found.identity(name)
         if identity not in known:
             known.add(identity)
             found.characters.append(Character(local_character_id=identity, name_or_description=name))
@@ -165,6 +188,8 @@ def _readable(text: str) -> str:
 
 def _is_wide(text: str) -> bool:
     """Whether most of the text is Chinese, Japanese or Korean, of which a character says as much as three."""
+    if text.isascii():
+        return False
     letters = re.sub(r"[\W\d_]", "", text)
     wide = sum(unicodedata.east_asian_width(letter) == "W" for letter in letters)
     return wide > 0 and 3 * wide >= len(letters) - wide

@@ -98,7 +98,11 @@ def _text_event(text: Text, clip: Clip) -> EventReport:
 def _in_order(events: Sequence[EventReport]) -> list[EventReport]:
     """The events by start, what is heard or told before what is read, numbered from e1."""
     ordered = sorted(events, key=lambda event: event.time_start)
-    return [event.model_copy(update={"local_event_id": f"e{n}"}) for n, event in enumerate(ordered, start=1)]
+    numbered = ((f"e{n}", event) for n, event in enumerate(ordered, start=1))
+    return [
+        event if event.local_event_id == number else event.model_copy(update={"local_event_id": number})
+        for number, event in numbered
+    ]
 
 
 def _seconds(milliseconds: int, clip: Clip) -> float:

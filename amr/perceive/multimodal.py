@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from amr.models.asking import RoleModel
     from amr.models.structured import Structured
     from amr.records import Clip
-
-PROMPTS = ("perceive", "perceive_strict", "handles", "handles_strict", "summaries", "summaries_strict")
-"""The prompts that a perception depends on; with refinement, also REFINE_PROMPTS."""
-
-REFINE_PROMPTS = ("refine", "refine_strict")
 
 _VOICE = re.compile(r"S\d+")
 _FEW_SECONDS = 1.0
@@ -110,11 +105,6 @@ class Multimodal:
         roles = [self.perceive, self.handles, self.summaries]
         return roles if self.refine is None else [*roles, self.refine]
 
-    @property
-    def prompts(self) -> tuple[str, ...]:
-        """Every prompt that may be sent."""
-        return PROMPTS if self.refine is None else PROMPTS + REFINE_PROMPTS
-
 
 def perceive_clip(clip: Clip, using: Multimodal) -> Perceived:
     """What the models tell of a clip; a given analysis is returned as is.
@@ -129,21 +119,33 @@ def perceive_clip(clip: Clip, using: Multimodal) -> Perceived:
     analysis, problems = settle(reply.value, clip)
     if told.rough:
         analysis.speaker_turns = [turn.model_copy(update={"rough": True}) for turn in analysis.speaker_turns]
-    named = give_handles(using.handles, [person.name_or_description for person in analysis.characters])
-    problems += _alike(named.handles)
     refined = Refined() if using.refine is None else complete_actions(using.refine, analysis)
     for event in analysis.events:
         event.actions = refined.actions.get(event.local_event_id, event.actions)
-    summed = summarise_events(using.summaries, analysis)
-    usage = reply.usage + named.usage + refined.usage + summed.usage
-    return Perceived(
+    seen = Perceived(
         analysis,
         raw=reply.raw,
         prompt_hash=prompt_hash("perceive_strict" if reply.salvages["reasked"] else "perceive"),
         model=using.perceive.chat.name,
-        cost_usd=usage.cost_usd or 0.0,
-        salvages=reply.salvages + named.salvages + refined.salvages + summed.salvages,
+        cost_usd=(reply.usage + refined.usage).cost_usd or 0.0,
+        salvages=reply.salvages + refined.salvages,
         problems=problems,
+    )
+    return describe(seen, using.handles, using.summaries)
+
+
+def describe(seen: Perceived, handles: RoleModel, summaries: RoleModel) -> Perceived:
+    """What was seen of a clip, with short names for its persons and sentences to remember its events by.
+
+    A pure function of the analysis, so that it can be done again from what is stored. Raises CallFailed.
+    """
+    named = give_handles(handles, [person.name_or_description for person in seen.analysis.characters])
+    summed = summarise_events(summaries, seen.analysis)
+    return replace(
+        seen,
+        cost_usd=seen.cost_usd + ((named.usage + summed.usage).cost_usd or 0.0),
+        salvages=seen.salvages + named.salvages + summed.salvages,
+        problems=seen.problems + _alike(named.handles),
         handles=named.handles,
         names=named.names,
         summaries=summed.texts,

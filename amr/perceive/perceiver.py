@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from amr.perceive.perception import Perceived
 
 if TYPE_CHECKING:
     from amr.config import Settings
+    from amr.models.asking import RoleModel
     from amr.models.open import Models
     from amr.perceive.multimodal import Multimodal
     from amr.perceive.speech import Recogniser
@@ -31,8 +32,9 @@ class Perceiver:
     """A perceiver ready for use.
 
     `perceive` depends on nothing but the clip, and any number may run at once. `settings_hash` takes whether
-    the source has captions and stands for everything that changes the output. `notice` takes the same and says
-    in one line what is and what is not perceived. `models` names the models by what they do.
+    the source has captions and stands for everything that changes the output; what changes only how a model describes
+    what it saw comes after a dot. `notice` takes the same and says in one line what is and what is not perceived.
+    `models` names the models by what they do.
     """
 
     name: str
@@ -109,19 +111,33 @@ def _model_perceiver(settings: Settings, models: Models) -> Perceiver:
 def _model_hash(captioned: bool, *, settings: Settings, using: Multimodal) -> str:
     """BLAKE3 hex of what changes the output: the models, their limits and prompts, and what they are sent."""
     takes = using.perceive.chat.capabilities
-    return _hash(
-        [
-            "multimodal",
-            VERSION,
-            settings.frames_per_clip,
-            settings.frame_size,
-            settings.frames,
-            [[role.chat.name, role.max_tokens, role.reasoning_effort] for role in using.asked],
-            [prompt_hash(name) for name in using.prompts],
-            [takes.video, takes.images, takes.audio, takes.max_images, takes.max_media_bytes],
-            None if captioned else using.recogniser.name,
-        ]
+    seen = [using.perceive] if using.refine is None else [using.perceive, using.refine]
+    return (
+        _hash(
+            [
+                "multimodal",
+                VERSION,
+                settings.frames_per_clip,
+                settings.frame_size,
+                settings.frames,
+                _asked(seen),
+                [takes.video, takes.images, takes.audio, takes.max_images, takes.max_media_bytes],
+                None if captioned else using.recogniser.name,
+            ]
+        )
+        + f".{described_hash(using.handles, using.summaries)}"
     )
+
+
+def described_hash(handles: RoleModel, summaries: RoleModel) -> str:
+    """BLAKE3 hex of what changes how an analysis is described."""
+    return _hash(_asked([handles, summaries]))
+
+
+def _asked(roles: Sequence[RoleModel]) -> list[object]:
+    prompts = [name for role in roles for name in (role.role, f"{role.role}_strict")]
+    limits = [[role.chat.name, role.max_tokens, role.reasoning_effort] for role in roles]
+    return [limits, [prompt_hash(name) for name in prompts]]
 
 
 def _model_notice(captioned: bool, *, using: Multimodal) -> str:

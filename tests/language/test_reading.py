@@ -59,6 +59,11 @@ def test_a_narration_gives_who_did_what_to_what_and_where(text: str, expected: l
         ("The light was turned off by Lucia.", [("Lucia", "turn off", "light", "")]),
         ("The water is boiling.", [("", "boil", "water", "")]),
         ("My right hand is holding the cup.", [("wearer", "hold", "cup", "")]),
+        (
+            "I put the jug and water on the step.",
+            [("wearer", "put", "jug", "on the step"), ("wearer", "put", "water", "on the step")],
+        ),
+        ("I threw down the rag.", [("wearer", "throw down", "rag", "")]),
     ],
 )
 def test_states_and_passives_name_the_thing(text: str, expected: list[tuple[str, str, str, str]]) -> None:

@@ -97,6 +97,35 @@ def test_a_cue_that_lasts_beyond_its_clip_keeps_its_end() -> None:
     assert read_cues(clip, "auto").events[0].time_end == 12.5
 
 
+def test_the_kind_that_a_cue_brings_goes_before_that_of_all_captions() -> None:
+    told = [
+        Cue(0, 1, "Nobody is here", "narration"),
+        Cue(1, 2, "I put it down.", "speech"),
+        Cue(2, 3, "Note: I sit.", "narration"),
+    ]
+    found = read_cues(Clip(0, 0, 10_000, cues=told, captioned=True), "speech")
+    assert [event.modality for event in found.events] == ["told", "heard", "told"]
+    assert (found.narrated, len(found.turns)) == (2, 1)
+
+
+def test_the_names_of_the_wearer_are_the_wearer_and_the_words_stay() -> None:
+    told = [
+        Cue(0, 1, "Jake: I'm putting my phone on the table."),
+        Cue(1, 2, "Alice: Thanks."),
+        Cue(2, 3, "Jake sits down.", "narration"),
+    ]
+    found = read_cues(Clip(0, 0, 10_000, cues=told, captioned=True, wearer=("Jake",)), "auto")
+    assert [event.actors for event in found.events] == [["wearer"], ["alice"], ["wearer"]]
+    assert [turn.speaker_id for turn in found.turns] == ["wearer", "alice"]
+    assert found.events[0].summary == 'Jake says: "I\'m putting my phone on the table."'
+    assert [character.local_character_id for character in found.characters] == ["alice"]
+
+
+def test_an_event_keeps_the_name_that_the_source_has_for_it() -> None:
+    clip = Clip(0, 0, 10_000, cues=[Cue(0, 1, "take plate", "narration", "P01_1_0")], captioned=True)
+    assert read_cues(clip, "auto").events[0].ref == "P01_1_0"
+
+
 @run_with(deadline=None)
 @given(st.lists(st.text(st.sampled_from("ab Jake: I put\n对,-[]♪"), max_size=40), max_size=4))
 def test_no_word_of_a_caption_is_lost(texts: list[str]) -> None:
