@@ -61,7 +61,10 @@ class Action(_Report):
 
 
 class EventReport(_Report):
-    """One thing that happened in a clip. `certain` is false for what was inferred and may be wrong."""
+    """One thing that happened in a clip. `certain` is false for what was inferred and may be wrong.
+
+    `ref` is the source's own name for it, such as the id of a narration.
+    """
 
     local_event_id: str
     time_start: float
@@ -73,6 +76,7 @@ class EventReport(_Report):
     actions: list[Action] = []
     modality: Modality = "seen"
     certain: bool = True
+    ref: str = ""
 
 
 class TextInView(_Report):
@@ -137,13 +141,41 @@ class ClipsRow(_Report):
         return self
 
 
+class CaptionLine(BaseModel):
+    """One line of a clip's captions or transcript; times are numbers HHMMSS on the wall clock."""
+
+    start: int
+    end: int
+    text: str
+    type: Literal["caption", "transcript"]
+
+
+class ClipCaptionsRow(BaseModel):
+    """One line of a clip-by-clip caption JSONL: a clip file named by its wall clock, and what is told of it.
+
+    The rows are EgoLife's own, so unlike in the package's formats other keys may be there.
+    """
+
+    video_file: str
+    data: list[CaptionLine]
+
+
+CueKind = Literal["speech", "narration"]
+
+
 @dataclass(frozen=True)
 class Cue:
-    """A caption: text with its time in milliseconds from the source's start."""
+    """A caption: text with its time in milliseconds from the source's start.
+
+    `kind` says what it is where the source tells: somebody's words, or what the wearer tells of the clip.
+    `ref` is the source's own name for it, if it has one.
+    """
 
     start_ms: int
     end_ms: int
     text: str
+    kind: CueKind | None = None
+    ref: str = ""
 
 
 @dataclass
@@ -158,6 +190,7 @@ class Frame:
 class Clip:
     """A slice of a source, with whatever its reader could get of it.
 
+    `wearer` holds the names of who wears the camera, as speakers are named in cues.
     `audio` is 16 kHz mono float32 [samples], empty when the clip is silent for lack of samples and None when
     the source has no audio. `file_start_ms` is where the clip begins in the file `path`, on the clock of that
     file; None where there is nothing to cut out of it. `captioned` says that the source has captions, whether or
@@ -171,6 +204,7 @@ class Clip:
     audio: NDArray[np.float32] | None = None
     cues: list[Cue] = field(default_factory=list)
     captioned: bool = False
+    wearer: tuple[str, ...] = ()
     analysis: ClipAnalysis | None = None
     path: Path | None = None
     file_start_ms: int | None = None
@@ -290,7 +324,11 @@ class Usage:
 
 @dataclass
 class Answer:
-    """The reply to a question. `found` is false when the evidence does not hold the answer."""
+    """The reply to a question. `found` is false when the evidence does not hold the answer.
+
+    `warnings` are sentences on what models could not do, or said without evidence; `trace` is how the evidence was
+    found, for `retrieve.explain`.
+    """
 
     question: str
     answer: str
@@ -303,3 +341,5 @@ class Answer:
     evidence: list[Evidence]
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
+    warnings: list[str] = field(default_factory=list)
+    trace: object = field(default=None, repr=False, compare=False)

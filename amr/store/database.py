@@ -7,19 +7,25 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
 from amr.errors import BadInput
-from amr.store import gate, text
+from amr.store import gate, kept, text
 from amr.store.schema import DDL, FORMAT_VERSION
 from amr.store.snapshot import Snapshot, indexed_text
 
+T = TypeVar("T")
+
+_HELD_SECONDS = 0.15
+"""How long one question keeps writers out before it lets them in for a moment."""
+_GROUP_ROWS = 8192
+"""A checkpoint writes the last group of each table anew: by default 122,880 rows, which of vectors are 120 MB."""
 _REPAIR_ROWS = 50_000
 _USES = 8
 _REPAIR_WAIT_SECONDS = 0.2
@@ -43,7 +49,8 @@ def connected(directory: Path, read_only: bool) -> Iterator[duckdb.DuckDBPyConne
     try:
         connection = _engine()
         file = str(database_file(directory)).replace("'", "''")
-        connection.execute(f"ATTACH '{file}' AS amr (TYPE duckdb{', READ_ONLY' if read_only else ''})")
+        mode = "READ_ONLY" if read_only else f"ROW_GROUP_SIZE {_GROUP_ROWS}"
+        connection.execute(f"ATTACH '{file}' AS amr (TYPE duckdb, {mode})")
         connection.execute("USE amr")
     except duckdb.Error as error:
         raise failure(directory, error) from error
@@ -130,11 +137,68 @@ def require_memory(directory: Path) -> None:
         raise BadInput(f"There is no memory in {directory}; make one with `amr ingest VIDEO --memory {directory}`.")
 
 
+class _Changed(Exception):
+    """Something was committed between two look-ups of one question."""
+
+
+class _Pass:
+    """One pass through the gate, with the database opened when it is first asked for.
+
+    With `pauses`, one that has lasted long is given up for a moment before a look-up, so that no writer waits for
+    a whole question; raises _Changed where one has written meanwhile.
+    """
+
+    def __init__(self, directory: Path, scope: str | None, pauses: bool) -> None:
+        self._directory, self._scope, self._pauses = directory, scope or "", pauses
+        self._open = ExitStack()
+        self._connection: duckdb.DuckDBPyConnection | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._open.enter_context(gate.reading(self._directory))
+        self._began = time.monotonic()
+
+    def __enter__(self) -> _Pass:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._open.__exit__(*error)
+
+    def state(self) -> kept.Signature:
+        """What tells the state of the memory that is read from another."""
+        return kept.signature(self._directory, self._scope)
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The open database, for one look-up."""
+        if self._connection is not None and self._pauses and time.monotonic() - self._began > _HELD_SECONDS:
+            before, self._connection = self.state(), None
+            self._open.close()
+            self._begin()
+            if self.state() != before:
+                raise _Changed
+        if self._connection is None:
+            self._connection = self._open.enter_context(connected(self._directory, read_only=True))
+            check_version(self._connection, self._directory)
+        return self._connection
+
+
+def read(directory: Path, scope: str, work: Callable[[Snapshot], T]) -> T:
+    """What `work` finds in the last commit, letting writers in now and then; begun again, once, when one has written.
+
+    Else as `reading`.
+    """
+    with suppress(_Changed), reading(directory, scope, pauses=True) as snapshot:
+        return work(snapshot)
+    with reading(directory, scope) as snapshot:
+        return work(snapshot)
+
+
 @contextmanager
-def reading(directory: Path, scope: str | None = None) -> Iterator[Snapshot]:
+def reading(directory: Path, scope: str | None = None, pauses: bool = False) -> Iterator[Snapshot]:
     """A consistent view of the last commit; keep it open for no longer than a question takes.
 
-    With `scope`, that scope's text index is brought up to date first, if a kill or a hand left it behind.
+    With `scope`, that scope's text index is brought up to date first, if a kill or a hand left it behind. `pauses`
+    is for `read`, which knows what to do when something is committed meanwhile.
     """
     require_memory(directory)
     if not _idle:
@@ -142,10 +206,14 @@ def reading(directory: Path, scope: str | None = None) -> Iterator[Snapshot]:
         _idle.append(_engine())
     deadline = time.monotonic() + gate.WRITER_WAIT_SECONDS
     while True:
-        with gate.reading(directory), connected(directory, read_only=True) as connection:
-            check_version(connection, directory)
-            snapshot = Snapshot(connection, directory)
-            if scope is None or not _text_is_behind(connection, directory, scope):
+        known = _kept(directory, scope) if scope is not None else None
+        with _Pass(directory, scope, pauses) as opened:
+            snapshot = Snapshot(opened.connection, directory)
+            if known is not None and known.state == opened.state():
+                snapshot.kept = known
+                yield snapshot
+                return
+            if scope is None or not _text_is_behind(snapshot.connection, directory, scope):
                 yield snapshot
                 return
         try:
@@ -155,6 +223,27 @@ def reading(directory: Path, scope: str | None = None) -> Iterator[Snapshot]:
             # A writer brings every index up to date when it begins, so it is worth to look again.
             if time.monotonic() > deadline:
                 raise
+
+
+def _kept(directory: Path, scope: str) -> kept.Kept | None:
+    """What this process keeps of a scope, brought up to date; None where it asks for the first time since a commit.
+
+    Each part is read in a pass of its own, so that no writer waits for all of it.
+    """
+    with gate.reading(directory):
+        known = kept.of(directory, scope, kept.signature(directory, scope))
+    if known is None:
+        return None
+    with known.loading:
+        while missing := known.missing():
+            with gate.reading(directory), connected(directory, read_only=True) as connection:
+                if kept.signature(directory, scope) != known.state:
+                    return None
+                check_version(connection, directory)
+                if _text_is_behind(connection, directory, scope):
+                    return None
+                known.load(missing[0], connection)
+    return known
 
 
 def _last_node(connection: duckdb.DuckDBPyConnection, scope: str) -> int:

@@ -28,7 +28,7 @@ class SourceRow:
 
 @dataclass
 class PassRow:
-    """One way of perceiving a source. State: `live`, `staged` (until finished), or `replaced`."""
+    """One way of perceiving a source. State: `live`, `staged` or `rebuilding` (until finished), or `replaced`."""
 
     pass_id: int
     source_id: int
@@ -117,11 +117,22 @@ class CallSum:
 
 
 @dataclass(frozen=True)
+class Neighbour:
+    """An edge as a walk sees it: its id, its channel and its two ends."""
+
+    edge_id: int
+    channel: str
+    src: int
+    dst: int
+
+
+@dataclass(frozen=True)
 class View:
     """Which rows a question may see.
 
     `as_of`, `from_ms` and `to_ms` are on the clock of the sources: wall clock where they have one, else media
-    time, in milliseconds. `known_at` is the last commit that may be seen.
+    time, in milliseconds. `known_at` is the last commit that may be seen. `without` names channels that are
+    switched off for this question.
     """
 
     scope: str = "default"
@@ -131,3 +142,4 @@ class View:
     to_ms: int | None = None
     known_at: int | None = None
     kinds: tuple[str, ...] = ("event", "turn", "fact")
+    without: frozenset[str] = frozenset()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amr.records import Edge, Node
-from amr.store import text, vectors
+from amr.store import asked, text, vectors
+from amr.store.chains import Chains
 from amr.store.hashing import EMPTY_SUM, world_hash
-from amr.store.rows import CallSum, PassRow, SourceRow, View
+from amr.store.kept import Kept, remember
+from amr.store.people import People
+from amr.store.roster import Known, roster
+from amr.store.rows import CallSum, ClipRow, Neighbour, ObservationRow, PassRow, SourceRow, View
 from amr.store.schema import MEMORY_WORLD
 
 _NODE_COLUMNS = (
@@ -59,6 +64,26 @@ def visibility(view: View) -> tuple[str, list[Any]]:
     return " AND ".join(clauses), values + standing_values
 
 
+def _sees(view: View) -> tuple[str, list[Any]]:
+    """The SQL condition, with its parameters, for the nodes that a question may see."""
+    condition, values = visibility(view)
+    clauses = ["scope_id = ?", "list_contains(?, kind)", condition]
+    parameters: list[Any] = [view.scope, list(view.kinds), *values]
+    if view.as_of is not None:
+        clauses.append("coalesce(valid_from, ?) <= ? AND coalesce(valid_to, ?) > ?")
+        parameters += [view.as_of, view.as_of, view.as_of + 1, view.as_of]
+    if view.source_id is not None:
+        clauses.append("source_id = ?")
+        parameters.append(view.source_id)
+    if view.from_ms is not None:
+        clauses.append("coalesce(time_ms, t_start_ms) >= ?")
+        parameters.append(view.from_ms)
+    if view.to_ms is not None:
+        clauses.append("coalesce(time_ms, t_start_ms) <= ?")
+        parameters.append(view.to_ms)
+    return " AND ".join(clauses), parameters
+
+
 def _node(row: Sequence[Any]) -> Node:
     values = list(row)
     values[12] = json.loads(values[12])
@@ -71,20 +96,61 @@ def _edge(row: Sequence[Any]) -> Edge:
     return Edge(*values)
 
 
+def wearer_key(scope: str) -> str:
+    """Where the memory's settings name who wears the camera in a scope, as a JSON list."""
+    return f"wearer:{scope}"
+
+
 class Snapshot:
     """One consistent state of a memory. Valid only inside `database.reading`."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, directory: Path) -> None:
-        self._connection = connection
+    kept: Kept | None = None
+    """What the process keeps of the scope that is read; the rest comes from the database."""
+
+    def __init__(self, connect: Callable[[], duckdb.DuckDBPyConnection], directory: Path) -> None:
+        """`connect` gives the open database for one look-up, when something is asked that is not kept."""
+        self._connect = connect
         self._directory = directory
+        self._searchers: dict[str, text.Searcher] = {}
+        self._handles: dict[tuple[str, str], dict[str, int]] = {}
+        self._moments: dict[str, dict[str, NDArray[Any]]] = {}
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """The open database, for one look-up; of this package only."""
+        return self._connect()
 
     def _all(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return self._connection.execute(query, list(values)).fetchall()
+        if self.kept is None:
+            return self.connection.execute(query, list(values)).fetchall()
+        key = repr((query, list(values)))
+        if key not in self.kept.results:
+            rows = self.connection.execute(query, list(values)).fetchall()
+            remember(self.kept.results, key, rows)
+            return rows
+        return self.kept.results[key]
+
+    def _keeps(self, view: View) -> Kept | None:
+        return self.kept if self.kept is not None and self.kept.covers(view) else None
+
+    @cached_property
+    def chains(self) -> Chains:
+        """Look-ups in the chains that channels follow."""
+        return Chains(self._all)
+
+    @cached_property
+    def people(self) -> People:
+        """Look-ups of who is who."""
+        return People(self._all, visibility)
 
     def meta(self, key: str) -> str | None:
         """A value of the memory's own settings."""
         rows = self._all("SELECT value FROM meta WHERE key = ?", [key])
         return rows[0][0] if rows else None
+
+    def wearer(self, scope: str) -> tuple[str, ...]:
+        """The names of who wears the camera in a scope, as they were given or as the sources tell."""
+        return tuple(json.loads(self.meta(wearer_key(scope)) or "[]"))
 
     def sources(self, scope: str | None = None) -> list[SourceRow]:
         """The sources of a scope, or all, in order of their ids."""
@@ -95,39 +161,6 @@ class Snapshot:
         """The passes over a source, oldest first."""
         rows = self._all("SELECT * FROM passes WHERE source_id = ? ORDER BY pass_id", [source_id])
         return [PassRow(*row) for row in rows]
-
-    def around(self, source_id: int, pass_id: int, first: tuple[int, int], last: tuple[int, int]) -> list[Node]:
-        """The events of a pass between two (start, clip) places in time, with the one before and the one after.
-
-        Includes those of a staged pass; in order of (start, clip, node id).
-        """
-        inside = (
-            f"SELECT {_NODE_COLUMNS} FROM nodes WHERE source_id = ? AND pass_id = ? AND kind = 'event'"
-            " AND retired_at IS NULL AND withdrawn_commit IS NULL"
-        )
-        earlier = "(t_start_ms < ? OR (t_start_ms = ? AND clip_first < ?))"
-        later = "(t_start_ms > ? OR (t_start_ms = ? AND clip_first > ?))"
-        order = "t_start_ms {0}, clip_first {0}, node_id {0}"
-        query = (
-            f"(({inside} AND {earlier} ORDER BY {order.format('DESC')} LIMIT 1)"
-            f" UNION ALL ({inside} AND NOT {earlier} AND NOT {later})"
-            f" UNION ALL ({inside} AND {later} ORDER BY {order.format('ASC')} LIMIT 1))"
-            f" ORDER BY {order.format('ASC')}"
-        )
-        before = [first[0], *first]
-        after = [last[0], *last]
-        mine = [source_id, pass_id]
-        return [_node(row) for row in self._all(query, [*mine, *before, *mine, *before, *after, *mine, *after])]
-
-    def edge_ids(self, channel: str, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
-        """The ids of the standing edges of a channel between these (src, dst) pairs."""
-        sources = [src for src, _ in pairs]
-        query = (
-            "SELECT src, dst, edge_id FROM edges WHERE channel = ? AND src IN (SELECT unnest(?::BIGINT[]))"
-            " AND retired_at IS NULL AND withdrawn_commit IS NULL"
-        )
-        wanted = set(pairs)
-        return {(row[0], row[1]): row[2] for row in self._all(query, [channel, sources]) if (row[0], row[1]) in wanted}
 
     def world_node(self, scope: str, source_id: int | None) -> int | None:
         """The id of a scope's node, or of a source's when one is given."""
@@ -157,29 +190,43 @@ class Snapshot:
         """The index that each clip file of a source was given, by any pass."""
         return dict(self._all("SELECT DISTINCT uri, clip_index FROM clips WHERE source_id = ? ORDER BY 2", [source_id]))
 
+    def written_order(self, pass_id: int) -> list[int]:
+        """The clips of a pass in the order in which they were written."""
+        query = (
+            "SELECT c.clip_index FROM clips c LEFT JOIN observations o USING (pass_id, clip_index)"
+            " WHERE c.pass_id = ? ORDER BY o.commit_id NULLS LAST, c.t_start_ms, c.clip_index"
+        )
+        return [row[0] for row in self._all(query, [pass_id])]
+
+    def observed(self, pass_id: int, clips: Sequence[int]) -> list[tuple[ClipRow, ObservationRow | None]]:
+        """These clips of a pass, in the order given, with what was observed in each."""
+        wanted = "pass_id = ? AND clip_index IN (SELECT unnest(?::BIGINT[]))"
+        rows = [ClipRow(*row) for row in self._all(f"SELECT * FROM clips WHERE {wanted}", [pass_id, list(clips)])]
+        found = self._all(f"SELECT * EXCLUDE commit_id FROM observations WHERE {wanted}", [pass_id, list(clips)])
+        by_clip = {row.clip_index: row for row in rows}
+        told = {row[1]: ObservationRow(*row) for row in found}
+        return [(by_clip[clip], told.get(clip)) for clip in clips]
+
+    def event_ids(self, pass_id: int) -> Ids:
+        """The ids, ascending, of all events of a pass, retired ones included."""
+        query = "SELECT node_id FROM nodes WHERE pass_id = ? AND kind = 'event' ORDER BY node_id"
+        return np.asarray([row[0] for row in self._all(query, [pass_id])], dtype=np.int64)
+
     def visible(self, view: View) -> Ids:
         """The ids, int64 [n] ascending, of the nodes that a question may see."""
-        condition, values = visibility(view)
-        clauses = ["scope_id = ?", "list_contains(?, kind)", condition]
-        parameters: list[Any] = [view.scope, list(view.kinds), *values]
-        if view.as_of is not None:
-            clauses.append("coalesce(valid_from, ?) <= ? AND coalesce(valid_to, ?) > ?")
-            parameters += [view.as_of, view.as_of, view.as_of + 1, view.as_of]
-        if view.source_id is not None:
-            clauses.append("source_id = ?")
-            parameters.append(view.source_id)
-        if view.from_ms is not None:
-            clauses.append("coalesce(time_ms, t_start_ms) >= ?")
-            parameters.append(view.from_ms)
-        if view.to_ms is not None:
-            clauses.append("coalesce(time_ms, t_start_ms) <= ?")
-            parameters.append(view.to_ms)
-        query = f"SELECT node_id FROM nodes WHERE {' AND '.join(clauses)} ORDER BY node_id"
-        found = self._connection.execute(query, parameters).fetchnumpy()["node_id"]
+        kept = self._keeps(view)
+        if kept is not None:
+            return kept.visible(view)
+        condition, values = _sees(view)
+        query = f"SELECT node_id FROM nodes WHERE {condition} ORDER BY node_id"
+        found = self.connection.execute(query, values).fetchnumpy()["node_id"]
         return np.asarray(found, dtype=np.int64)
 
     def nodes(self, ids: Sequence[int] | Ids) -> dict[int, Node]:
-        """The nodes with these ids, live or not."""
+        """The nodes with these ids, live or not. They may be shared: nothing may be written into them."""
+        known = self.kept.nodes(ids) if self.kept is not None else None
+        if known is not None:
+            return known
         query = f"SELECT {_NODE_COLUMNS} FROM nodes WHERE node_id IN (SELECT unnest(?::BIGINT[]))"
         rows = self._all(query, [[int(i) for i in ids]])
         return {row[0]: _node(row) for row in rows}
@@ -196,42 +243,118 @@ class Snapshot:
         rows = self._all(query, [view.scope, *values, channel, channel, wanted, wanted])
         return [_edge(row) for row in rows]
 
+    def neighbours(self, ids: Sequence[int], view: View) -> list[Neighbour]:
+        """The visible edges that touch one of these nodes, without their payloads, in order of their ids."""
+        kept = self._keeps(view)
+        known = kept.neighbours(ids, view) if kept is not None else None
+        if known is not None:
+            return known
+        condition, values = visibility(view)
+        wanted = [int(i) for i in ids]
+        ends = " UNION ".join(
+            f"SELECT edge_id, channel, src, dst FROM edges WHERE scope_id = ? AND {condition}"
+            f" AND {end} IN (SELECT unnest(?::BIGINT[]))"
+            for end in ("src", "dst")
+        )
+        rows = self.connection.execute(f"{ends} ORDER BY 1", [view.scope, *values, wanted] * 2).fetchall()
+        return [Neighbour(*row) for row in rows]
+
+    def moments(self, ids: Ids, view: View) -> Ids:
+        """When these nodes happened, in milliseconds on the clock of the sources, in the order of the ids [n]."""
+        kept = self._keeps(view)
+        if kept is not None:
+            return kept.moments(ids)
+        if view.scope not in self._moments:
+            query = "SELECT node_id, coalesce(time_ms, t_start_ms, 0) AS at FROM nodes WHERE scope_id = ? ORDER BY 1"
+            self._moments[view.scope] = self.connection.execute(query, [view.scope]).fetchnumpy()
+        rows = self._moments[view.scope]
+        return np.asarray(rows["at"][np.searchsorted(rows["node_id"], ids)], np.int64)
+
+    def clip_uris(self, source_id: int, pass_id: int, indexes: Sequence[int]) -> dict[int, str]:
+        """The files or addresses of some clips of a pass."""
+        if self.kept is not None and (source_id, pass_id) in self.kept.clips:
+            known = self.kept.clips[source_id, pass_id]
+            return {index: known[index] for index in indexes if index in known}
+        query = (
+            "SELECT clip_index, uri FROM clips WHERE source_id = ? AND pass_id = ?"
+            " AND clip_index IN (SELECT unnest(?::BIGINT[]))"
+        )
+        return dict(self._all(query, [source_id, pass_id, sorted(indexes)]))
+
     def mentioning(self, scope: str, handles: Sequence[str], role: str | None = None) -> Ids:
         """The ids, ascending, of nodes that mention any of the handles (live or not: intersect with visible)."""
+        if self.kept is not None and self.kept.scope == scope:
+            return self.kept.mentioning(handles, role)
         query = (
             "SELECT DISTINCT node_id FROM mentions WHERE scope_id = ? AND list_contains(?, handle)"
             " AND (?::VARCHAR IS NULL OR role = ?) ORDER BY node_id"
         )
-        rows = self._connection.execute(query, [scope, list(handles), role, role]).fetchnumpy()["node_id"]
+        rows = self.connection.execute(query, [scope, list(handles), role, role]).fetchnumpy()["node_id"]
         return np.asarray(rows, dtype=np.int64)
+
+    def last_mentions(self, view: View, handles: Sequence[str], role: str, limit: int) -> list[Node]:
+        """The visible nodes that mention any of the handles in a role, the latest first, at most `limit` of them."""
+        ids = self.mentioning(view.scope, handles, role)
+        ids = ids[vectors.inside(self.visible(view), ids)]
+        latest = ids[np.lexsort((ids, self.moments(ids, view)))[::-1][:limit]]
+        nodes = self.nodes(latest)
+        return [nodes[int(node_id)] for node_id in latest]
+
+    def roster(self, view: View, role: str) -> list[Known]:
+        """Every handle of a role in what a view sees, the most often mentioned first."""
+        return roster(self._all, view.scope, role, *_sees(view))
 
     def handles(self, scope: str, role: str) -> dict[str, int]:
         """Every handle of a role in a scope with how many nodes mention it."""
-        query = "SELECT handle, count(*) FROM mentions WHERE scope_id = ? AND role = ? GROUP BY handle ORDER BY 1"
-        return {row[0]: row[1] for row in self._all(query, [scope, role])}
+        if self.kept is not None and self.kept.scope == scope:
+            return self.kept.handles(role)
+        if (scope, role) not in self._handles:
+            query = "SELECT handle, count(*) FROM mentions WHERE scope_id = ? AND role = ? GROUP BY handle ORDER BY 1"
+            self._handles[scope, role] = dict(self._all(query, [scope, role]))
+        return self._handles[scope, role]
 
     def search_text(self, scope: str, query: str, ids: Ids, k: int) -> list[tuple[int, float]]:
         """The `k` best of `ids` by BM25 as (node id, score), best first; rows of no shared word are absent."""
-        folder = text.text_directory(self._directory, scope)
         if not len(ids):
             return []
-        return text.search(folder, query, k, lambda found: np.isin(found, ids).tolist())
+        return self._searcher(scope).search(query, min(k, len(ids)), lambda found: vectors.inside(ids, found))
+
+    def _searcher(self, scope: str) -> text.Searcher:
+        if self.kept is not None and self.kept.scope == scope and self.kept.searcher is not None:
+            return self.kept.searcher
+        if scope not in self._searchers:
+            self._searchers[scope] = text.Searcher(text.text_directory(self._directory, scope))
+        return self._searchers[scope]
 
     def vectors(self, ids: Ids, lane: str = "text") -> tuple[Ids, NDArray[np.float32]]:
         """The vectors of these nodes: their ids [n] ascending, and float32 [n, d]."""
-        rows = "FROM vectors WHERE lane = ? AND node_id BETWEEN ? AND ? ORDER BY node_id"
-        parameters = [lane, int(ids[0]), int(ids[-1])] if len(ids) else [lane, 0, -1]
-        found = self._connection.execute(f"SELECT node_id {rows}", parameters).fetchnumpy()["node_id"]
-        # As numbers in one row after another: Arrow would be as fast, but takes 0.06 s to import.
-        flat = self._connection.execute(f"SELECT unnest(v) AS v FROM (SELECT v {rows})", parameters).fetchnumpy()["v"]
-        matrix = flat.reshape(len(found), -1) if len(found) else np.zeros((0, 0), np.float32)
-        if len(found) == len(ids) and np.array_equal(found, ids):
-            return found, matrix
-        kept = np.isin(found, ids, assume_unique=True)
-        return found[kept], matrix[kept]
+        return vectors.read(self.connection, ids, lane)
+
+    def latest_with(self, scope: str, query: str, ids: Ids, k: int) -> Ids:
+        """Those of `ids` among the last `k` nodes that share a word with the query, ascending."""
+        if not len(ids):
+            return ids
+        rows = self._searcher(scope).latest(query, int(ids[-1]), k)
+        return rows[vectors.inside(ids, rows)]
+
+    def cosines(self, ids: Ids, query: NDArray[np.float32]) -> NDArray[np.float64]:
+        """The cosine of `query` [d] with the text vector of each of these nodes [n]; 0 where there is none."""
+        if self.kept is not None and (known := self.kept.cosines(ids, query)) is not None:
+            return known
+        rows = "SELECT node_id, v FROM vectors WHERE lane = 'text' AND node_id IN (SELECT unnest(?::BIGINT[]))"
+        if not len(ids):
+            return np.zeros(0)
+        stored = dict(self.connection.execute(rows, [ids.tolist()]).fetchall())
+        none = np.zeros(len(query), np.float32)
+        matrix = np.array([stored.get(node_id, none) for node_id in ids.tolist()], np.float32).reshape(len(ids), -1)
+        return np.asarray(np.round((matrix @ query).astype(np.float64), 4), np.float64)
 
     def search_vectors(self, scope: str, query: NDArray[np.float32], ids: Ids, k: int) -> list[tuple[int, float]]:
         """The `k` of `ids` whose text vectors are nearest to `query` [d] as (node id, cosine), best first."""
+        if self.kept is not None and self.kept.scope == scope:
+            known = self.kept.search_vectors(query, ids, k)
+            if known is not None:
+                return known
         if len(ids) <= vectors.EXACT_ROWS:
             return vectors.exact(*self.vectors(ids), query, k)
         file = vectors.index_file(self._directory, scope)
@@ -253,7 +376,7 @@ class Snapshot:
         """Of each source, how many clips of its current passes are in which state."""
         query = (
             "SELECT source_id, c.state, count(*) FROM clips c JOIN passes p USING (source_id, pass_id)"
-            " WHERE p.state <> 'replaced' GROUP BY ALL ORDER BY ALL"
+            " WHERE p.state IN ('live', 'staged') GROUP BY ALL ORDER BY ALL"
         )
         counts: dict[int, dict[str, int]] = {}
         for source_id, state, number in self._all(query):
@@ -275,11 +398,20 @@ class Snapshot:
         return -1 if found is None else int(found)
 
     def costs(self) -> list[CallSum]:
-        """What was called for what so far, by role and model."""
+        """What was called for what so far, by role and model; what was asked since the last writer included."""
+        noted = asked.noted(self._directory)
         query = (
-            "SELECT role, model, count(*) FILTER (NOT cached), count(*) FILTER (cached),"
+            "WITH noted AS (SELECT unnest(?::VARCHAR[]) AS key, unnest(?::VARCHAR[]) AS role, unnest(?::VARCHAR[]) AS"
+            " model, unnest(?::BIGINT[]) AS prompt_tokens, unnest(?::BIGINT[]) AS completion_tokens,"
+            " unnest(?::DOUBLE[]) AS cost_usd, unnest(?::BOOLEAN[]) AS cached, unnest(?::BIGINT[]) AS wall_ms),"
+            " every AS (SELECT role, model, prompt_tokens, completion_tokens, cost_usd, cached FROM calls UNION ALL"
+            " SELECT role, model, prompt_tokens, completion_tokens, cost_usd, cached FROM noted WHERE cached OR NOT"
+            " EXISTS (SELECT 1 FROM calls old WHERE old.key = noted.key AND old.wall_ms = noted.wall_ms AND NOT"
+            " old.cached))"
+            " SELECT role, model, count(*) FILTER (NOT cached), count(*) FILTER (cached),"
             " coalesce(sum(prompt_tokens) FILTER (NOT cached), 0),"
             " coalesce(sum(completion_tokens) FILTER (NOT cached), 0), coalesce(sum(cost_usd), 0)"
-            " FROM calls GROUP BY role, model ORDER BY role, model"
+            " FROM every GROUP BY role, model ORDER BY role, model"
         )
-        return [CallSum(*row) for row in self._all(query)]
+        names = ("key", "role", "model", "prompt_tokens", "completion_tokens", "cost_usd", "cached", "wall_ms")
+        return [CallSum(*row) for row in self._all(query, [[getattr(row, name) for row in noted] for name in names])]

@@ -7,14 +7,22 @@ filters drop rows from the ranking, never change a score.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import tantivy
+from numpy.typing import NDArray
 
+Ids = NDArray[np.int64]
+Keep = Callable[[Ids], Sequence[bool] | NDArray[np.bool_]]
+"""Which of some ids a search may give."""
+
+_WORDS = 256
+"""Of so many words it is remembered which rows have them: questions share words."""
 _HEAP_BYTES = 15_000_000
 _CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _CJK_RUN = re.compile(f"[{_CJK}]+")
@@ -117,37 +125,71 @@ def indexed_through(directory: Path) -> int | None:
     return noted
 
 
-def search(directory: Path, query: str, k: int, keep: Callable[[list[int]], list[bool]]) -> list[tuple[int, float]]:
-    """The best `k` rows that `keep` accepts as (node id, BM25 score), best first, ties by id.
+def search(directory: Path, query: str, k: int, keep: Keep) -> list[tuple[int, float]]:
+    """As `Searcher.search`, on the index as it is now. Raises OSError or ValueError when it cannot be read."""
+    return Searcher(directory).search(query, k, keep)
 
-    Fetches more until enough survive, so the filter never costs a good row. Raises OSError or ValueError when
-    the index cannot be read.
-    """
-    terms = terms_of(query)
-    if not terms or k < 1:
-        return []
-    index = tantivy.Index.open(str(directory))
-    searcher = index.searcher()
+
+class Searcher:
+    """An index as it was when this was made. Raises OSError or ValueError when it cannot be read."""
+
+    def __init__(self, directory: Path) -> None:
+        self._searcher = tantivy.Index.open(str(directory)).searcher()
+        self._latest: dict[tuple[Any, ...], Ids] = {}
+        self._last: tuple[list[tuple[str, str]], int, Ids, NDArray[np.float64]] | None = None
+
+    def search(self, query: str, k: int, keep: Keep) -> list[tuple[int, float]]:
+        """The best `k` rows that `keep` accepts as (node id, BM25 score), best first, ties by id.
+
+        Fetches more until enough survive, so the filter never costs a good row.
+        """
+        terms = terms_of(query)
+        if not terms or k < 1:
+            return []
+        depth = max(4 * k, 100)
+        while True:
+            depth, ids, scores = self._best(terms, depth)
+            kept = np.asarray(keep(ids), np.bool_)
+            if len(ids) < depth or (np.count_nonzero(kept) >= k and scores[kept][k - 1] > scores[-1]):
+                found, worth = ids[kept], scores[kept]
+                order = np.lexsort((found, -worth))[:k]
+                return list(zip(found[order].tolist(), worth[order].tolist(), strict=True))
+            depth *= 4
+
+    def _best(self, terms: list[tuple[str, str]], depth: int) -> tuple[int, Ids, NDArray[np.float64]]:
+        """The ids and the scores of the best rows, `depth` or more, and how many those are unless there are no more.
+
+        Those of the last query are kept, which is often put again with another filter.
+        """
+        last = self._last
+        if last is None or last[0] != terms or last[1] < depth:
+            hits = self._searcher.search(_any_of(terms), depth, count=False).hits
+            ids = self._searcher.fast_field_values("id", [address for _, address in hits])
+            scores = np.asarray(np.round([score for score, _ in hits], 4), np.float64)
+            last = self._last = (terms, depth, np.array(ids, np.int64), scores)
+        return last[1:]
+
+    def latest(self, query: str, through: int, k: int) -> Ids:
+        """The last `k` rows up to the id `through` that share a word with the query, ascending."""
+        terms = terms_of(query)
+        if not terms or k < 1:
+            return np.zeros(0, np.int64)
+        key = (tuple(terms), through, k)
+        if key not in self._latest:
+            if len(self._latest) >= _WORDS:
+                self._latest.clear()
+            self._latest[key] = self._read_latest(terms, through, k)
+        return self._latest[key]
+
+    def _read_latest(self, terms: list[tuple[str, str]], through: int, k: int) -> Ids:
+        upto = tantivy.Query.range_query(_schema(), "id", tantivy.FieldType.Integer, 0, through)
+        both = [(tantivy.Occur.Must, _any_of(terms)), (tantivy.Occur.Must, upto)]
+        hits = self._searcher.search(tantivy.Query.boolean_query(both), k, count=False, order_by_field="id").hits
+        return np.array([node_id for node_id, _ in hits], np.int64)[::-1]
+
+
+def _any_of(terms: list[tuple[str, str]]) -> tantivy.Query:
     clauses: list[tuple[Any, Any]] = [
         (tantivy.Occur.Should, tantivy.Query.term_query(_schema(), field, term)) for field, term in terms
     ]
-    parsed = tantivy.Query.boolean_query(clauses)
-    depth = max(4 * k, 100)
-    while True:
-        hits = searcher.search(parsed, depth, count=False).hits
-        rows = _accepted(searcher, hits, keep)
-        if len(hits) < depth or (len(rows) >= k and rows[k - 1][1] > hits[-1][0]):
-            return rows[:k]
-        depth *= 4
-
-
-def _accepted(
-    searcher: tantivy.Searcher, hits: list[Any], keep: Callable[[list[int]], list[bool]]
-) -> list[tuple[int, float]]:
-    ids = [int(value or 0) for value in searcher.fast_field_values("id", [address for _, address in hits])]
-    rows = [
-        (node_id, round(float(score), 4))
-        for node_id, (score, _), kept in zip(ids, hits, keep(ids), strict=True)
-        if kept
-    ]
-    return sorted(rows, key=lambda row: (-row[1], row[0]))
+    return tantivy.Query.boolean_query(clauses)

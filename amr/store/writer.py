@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
 from amr.errors import BadInput
 from amr.models.calls import CallRow
 from amr.records import Edge, Mention, Node
-from amr.store import database, gate, text, vectors
+from amr.store import asked, database, gate, text, vectors
+from amr.store.folds import Folds
 from amr.store.hashing import EMPTY_SUM, add_to_sum, canonical_json, world_hash
 from amr.store.rows import Batch, PassRow, SourceRow
 from amr.store.schema import MEMORY_WORLD
@@ -59,6 +59,7 @@ def writing(directory: Path, command: str, embedder: str, wait_seconds: float | 
     with gate.writing_command(directory, command, wait_seconds):
         database.create(directory, embedder)
         writer = Writer(directory, command, embedder)
+        asked.take_up(directory, writer.add_calls)
         try:
             yield writer
         except BaseException:
@@ -76,8 +77,10 @@ class Writer:
         self.directory = directory
         self._command = command
         self._text: dict[str, text.TextWriter] = {}
-        self._tails: dict[str, int] = {}
+        self._folds = Folds(directory)
         self._replayed = 0
+        self.committed_at = 0.0
+        """When this command last committed clips, by `time.monotonic()`; 0 before."""
         with database.reading(directory) as snapshot:
             written_by = snapshot.meta("embedder")
             if written_by != embedder:
@@ -105,10 +108,11 @@ class Writer:
         self._next[table] += 1
         return self._next[table] - 1
 
-    def commit(self, batch: Batch, staged: bool = False) -> int:
+    def commit(self, batch: Batch, staged: bool = False, finished: SourceRow | None = None) -> int:
         """Writes the batch in one transaction and brings the indexes along; returns the commit's id.
 
-        Rows of a `staged` pass stay unseen until `finish_pass`.
+        Rows of a `staged` pass stay unseen until `finish_pass`. The row of a source that is `finished` with this
+        batch is updated.
         """
         commit_id = self.new_id("commits")
         # Whatever can be made ready is, before the gate shuts the readers out.
@@ -121,10 +125,9 @@ class Writer:
                     connection.execute(
                         f"DELETE FROM {table} WHERE pass_id = ? AND clip_index = ?", [pass_id, clip_index]
                     )
-            for table, arrow in tables:
-                connection.register("incoming", arrow)
-                connection.execute(f"INSERT INTO {table} SELECT * FROM incoming")
-                connection.unregister("incoming")
+            _insert(connection, tables)
+            if finished is not None:
+                _update_source(connection, finished)
             _add_calls(connection, batch.calls)
             retired = _retire_edges(connection, batch.retired_edges, commit_id)
             retired += _retire_nodes(connection, batch.retired_nodes, commit_id)
@@ -133,9 +136,10 @@ class Writer:
             self._log(connection, commit_id, root, batch.rows())
             for scope, last in scopes.items():
                 self._text[scope].commit(last)
-                self._count_tail(connection, scope, batch)
-        for scope in scopes:
-            self._fold(scope)
+                self._folds.count(connection, scope, batch)
+        with _explained(self.directory):
+            self._folds.go_on()
+        self.committed_at = time.monotonic()
         return commit_id
 
     def add_calls(self, calls: list[CallRow]) -> None:
@@ -145,14 +149,23 @@ class Writer:
                 _add_calls(connection, calls)
                 connection.execute("COMMIT")
 
-    def finish_pass(self, source: SourceRow, revealed: PassRow | None, replaced: Sequence[PassRow]) -> int:
-        """Updates a source's row; a staged pass that is `revealed` becomes live, the `replaced` are withdrawn."""
+    def set_meta(self, key: str, value: str) -> None:
+        """Changes one of the memory's own settings."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM meta WHERE key = ?", [key])
+            connection.execute("INSERT INTO meta VALUES (?, ?)", [key, value])
+            connection.execute("COMMIT")
+
+    def finish_pass(
+        self, source: SourceRow, revealed: PassRow | None, replaced: Sequence[PassRow], links: Batch | None = None
+    ) -> int:
+        """Updates a source's row; a staged pass that is `revealed` becomes live, the `replaced` are withdrawn.
+
+        `links` are the edges that change with that.
+        """
         commit_id = self.new_id("commits")
         with self._transaction() as connection:
-            connection.execute(
-                "UPDATE sources SET complete = ?, duration_ms = ?, uri = ? WHERE source_id = ?",
-                [source.complete, source.duration_ms, source.uri, source.source_id],
-            )
+            _update_source(connection, source)
             changes = []
             for old in replaced:
                 changes += _withdraw(connection, old.pass_id, commit_id)
@@ -160,6 +173,9 @@ class Writer:
             if revealed is not None:
                 changes += _unveil(connection, revealed.pass_id, commit_id)
                 connection.execute("UPDATE passes SET state = 'live' WHERE pass_id = ?", [revealed.pass_id])
+            if links is not None:
+                _insert(connection, [(t, _arrow(t, rows)) for t, rows in _tables(links, commit_id, False) if rows])
+                changes += [*_gains(connection, links), *_retire_edges(connection, links.retired_edges, commit_id)]
             root = _adjust_worlds(connection, changes)
             self._log(connection, commit_id, root, len(changes))
         return commit_id
@@ -173,6 +189,8 @@ class Writer:
             database.connected(self.directory, read_only=False) as connection,
         ):
             connection.execute("CHECKPOINT")
+        with _explained(self.directory):
+            self._folds.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -204,26 +222,6 @@ class Writer:
             self._text[scope].add(added)
         return {scope: added[-1][0] for scope, added in rows.items()}
 
-    def _count_tail(self, connection: duckdb.DuckDBPyConnection, scope: str, batch: Batch) -> None:
-        if scope in self._tails:
-            mine = {node.node_id for node in batch.nodes if node.scope_id == scope}
-            self._tails[scope] += sum(lane == "text" and node_id in mine for node_id, lane, _ in batch.vectors)
-            return
-        folded = vectors.folded_through(vectors.index_file(self.directory, scope))
-        self._tails[scope] = _tail_rows(connection, scope, folded)
-
-    def _fold(self, scope: str) -> None:
-        """Moves the oldest rows of a scope's tail into its FAISS index, while readers read on."""
-        file = vectors.index_file(self.directory, scope)
-        while vectors.fold_is_due(file, self._tails[scope]):
-            with gate.reading(self.directory), database.connected(self.directory, read_only=True) as connection:
-                query = f"SELECT v.node_id, v.v {_TAIL} ORDER BY 1 LIMIT {vectors.FOLD_ROWS}"
-                table = connection.sql(query, params=[scope, vectors.folded_through(file)]).to_arrow_table()
-                assert table is not None
-            matrix = table["v"].combine_chunks().flatten().to_numpy().reshape(table.num_rows, -1)
-            vectors.fold(file, table["node_id"].to_numpy(), np.asarray(matrix, dtype=np.float32))
-            self._tails[scope] -= table.num_rows
-
 
 @contextmanager
 def _explained(directory: Path) -> Iterator[None]:
@@ -232,14 +230,6 @@ def _explained(directory: Path) -> Iterator[None]:
         yield
     except (duckdb.Error, OSError, ValueError) as error:
         raise database.failure(directory, error) from error
-
-
-_TAIL = "FROM vectors v JOIN nodes n USING (node_id) WHERE n.scope_id = ? AND v.node_id > ? AND lane = 'text'"
-
-
-def _tail_rows(connection: duckdb.DuckDBPyConnection, scope: str, folded: int) -> int:
-    row = connection.execute(f"SELECT count(*) {_TAIL}", [scope, folded]).fetchone()
-    return int(row[0]) if row else 0
 
 
 def _after_last(connection: duckdb.DuckDBPyConnection, table: str, column: str) -> int:
@@ -259,9 +249,23 @@ def _tables(batch: Batch, commit_id: int, staged: bool) -> Iterator[tuple[str, l
     yield "clips", [tuple(vars(row).values()) for row in batch.clips]
     yield "observations", [(*vars(row).values(), commit_id) for row in batch.observations]
     yield "nodes", [_node_row(node, seen, commit_id) for node in batch.nodes]
-    yield "edges", [_edge_row(edge, seen) for edge in batch.edges]
+    yield "edges", [_edge_row(edge, seen, commit_id) for edge in batch.edges]
     yield "mentions", [_mention_row(mention, seen) for mention in batch.mentions]
     yield "vectors", list(batch.vectors)
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, tables: list[tuple[str, pa.Table]]) -> None:
+    for table, arrow in tables:
+        connection.register("incoming", arrow)
+        connection.execute(f"INSERT INTO {table} SELECT * FROM incoming")
+        connection.unregister("incoming")
+
+
+def _update_source(connection: duckdb.DuckDBPyConnection, source: SourceRow) -> None:
+    connection.execute(
+        "UPDATE sources SET complete = ?, duration_ms = ?, uri = ? WHERE source_id = ?",
+        [source.complete, source.duration_ms, source.uri, source.source_id],
+    )
 
 
 def _add_calls(connection: duckdb.DuckDBPyConnection, calls: list[CallRow]) -> None:
@@ -286,10 +290,11 @@ def _node_row(n: Node, seen: int | None, commit_id: int) -> tuple[Any, ...]:
     )
 
 
-def _edge_row(e: Edge, commit_id: int | None) -> tuple[Any, ...]:
+def _edge_row(e: Edge, seen: int | None, commit_id: int) -> tuple[Any, ...]:
+    retired_commit = None if e.retired_at is None else commit_id
     return (
         *(e.edge_id, e.scope_id, e.channel, e.src, e.dst, canonical_json(e.payload), e.hash),
-        *(e.valid_from, e.valid_to, e.learnt_at, e.retired_at, commit_id, None, None),
+        *(e.valid_from, e.valid_to, e.learnt_at, e.retired_at, seen, retired_commit, None),
     )
 
 
@@ -310,16 +315,25 @@ Change = tuple[int, int, int]
 def _gains(connection: duckdb.DuckDBPyConnection, batch: Batch) -> list[Change]:
     """What the batch adds to every world above its nodes and edges."""
     parents = {node.node_id: node.parent_id for node in batch.nodes}
-    ends = {end for edge in batch.edges for end in (edge.src, edge.dst)}
+    edges = [edge for edge in batch.edges if edge.retired_at is None]
+    ends = {end for edge in edges for end in (edge.src, edge.dst)}
     _load_parents(connection, parents, {p for p in parents.values() if p is not None} | ends)
+    sums: dict[int | None, tuple[int, int]] = {}
     changes: list[Change] = []
     for node in batch.nodes:
-        if node.retired_at is not None:
-            continue
-        above = _ancestors(parents, node.node_id)[1:]
-        changes += [(world, int(node.hash, 16), 1) for world in above]
-    for edge in batch.edges:
-        changes += [(world, int(edge.hash, 16), 0) for world in _shared(parents, edge.src, edge.dst)]
+        if node.retired_at is None:
+            total, children = sums.get(node.parent_id, (0, 0))
+            sums[node.parent_id] = total + int(node.hash, 16), children + 1
+    for edge in edges:
+        above = parents[edge.src]
+        if above == parents[edge.dst] and edge.src != edge.dst:
+            total, children = sums.get(above, (0, 0))
+            sums[above] = total + int(edge.hash, 16), children
+        else:
+            changes += [(world, int(edge.hash, 16), 0) for world in _shared(parents, edge.src, edge.dst)]
+    for above, (total, children) in sums.items():
+        worlds = [MEMORY_WORLD] if above is None else _ancestors(parents, above)
+        changes += [(world, total, children) for world in worlds]
     return changes
 
 
@@ -350,14 +364,16 @@ def _shared(parents: dict[int, int | None], src: int, dst: int) -> list[int]:
 def _retire_edges(
     connection: duckdb.DuckDBPyConnection, retired: list[tuple[int, int]], commit_id: int
 ) -> list[Change]:
-    for edge_id, learnt_at in retired:
-        connection.execute(
-            "UPDATE edges SET retired_at = ?, retired_commit = ? WHERE edge_id = ?",
-            [learnt_at, commit_id, edge_id],
-        )
-    ids = [edge_id for edge_id, _ in retired]
-    condition = "edge_id IN (SELECT unnest(?::BIGINT[])) AND commit_id IS NOT NULL"
-    return _edge_changes(connection, condition, [ids], -1) if ids else []
+    if not retired:
+        return []
+    ids, moments = [list(column) for column in zip(*retired, strict=True)]
+    changes = _edge_changes(connection, f"edge_id IN (SELECT unnest(?::BIGINT[])) AND {LIVE}", [ids], -1)
+    connection.execute(
+        "UPDATE edges SET retired_at = gone.moment, retired_commit = ? FROM (SELECT unnest(?::BIGINT[]) AS id,"
+        " unnest(?::BIGINT[]) AS moment) AS gone WHERE edge_id = gone.id",
+        [commit_id, ids, moments],
+    )
+    return changes
 
 
 def _retire_nodes(
@@ -384,26 +400,27 @@ def _retire_nodes(
     return changes
 
 
+_OF_PASS = "node_id IN (SELECT node_id FROM nodes WHERE pass_id = $1)"
+_TOUCHING = f"({_OF_PASS.replace('node_id IN', 'src IN')} OR {_OF_PASS.replace('node_id IN', 'dst IN')})"
+_OWN = (("mentions", _OF_PASS), ("edges", _TOUCHING), ("nodes", "pass_id = $1"))
+
+
 def _withdraw(connection: duckdb.DuckDBPyConnection, pass_id: int, commit_id: int) -> list[Change]:
     """Hides a pass at every as-of; only an earlier known-at still shows it."""
     changes = _pass_changes(connection, pass_id, -1)
-    mine = "node_id IN (SELECT node_id FROM nodes WHERE pass_id = ?)"
-    touching = "src IN (SELECT node_id FROM nodes WHERE pass_id = ?)"
-    for table, condition in (("mentions", mine), ("edges", touching), ("nodes", "pass_id = ?")):
+    for table, condition in _OWN:
         connection.execute(
-            f"UPDATE {table} SET withdrawn_commit = ? WHERE {condition} AND withdrawn_commit IS NULL",
-            [commit_id, pass_id],
+            f"UPDATE {table} SET withdrawn_commit = $2 WHERE {condition} AND withdrawn_commit IS NULL",
+            [pass_id, commit_id],
         )
     return changes
 
 
 def _unveil(connection: duckdb.DuckDBPyConnection, pass_id: int, commit_id: int) -> list[Change]:
     """Makes the rows of a staged pass part of the memory from this commit on."""
-    mine = "node_id IN (SELECT node_id FROM nodes WHERE pass_id = ?)"
-    touching = "src IN (SELECT node_id FROM nodes WHERE pass_id = ?)"
-    for table, condition in (("mentions", mine), ("edges", touching), ("nodes", "pass_id = ?")):
+    for table, condition in _OWN:
         connection.execute(
-            f"UPDATE {table} SET commit_id = ? WHERE {condition} AND commit_id IS NULL", [commit_id, pass_id]
+            f"UPDATE {table} SET commit_id = $2 WHERE {condition} AND commit_id IS NULL", [pass_id, commit_id]
         )
     return _pass_changes(connection, pass_id, 1)
 
@@ -419,8 +436,7 @@ def _pass_changes(connection: duckdb.DuckDBPyConnection, pass_id: int, sign: int
         for node_id, _, digest in nodes
         for world in _ancestors(parents, node_id)[1:]
     ]
-    condition = f"src IN (SELECT node_id FROM nodes WHERE pass_id = ?) AND {LIVE}"
-    return changes + _edge_changes(connection, condition, [pass_id], sign)
+    return changes + _edge_changes(connection, f"{_TOUCHING} AND {LIVE}", [pass_id], sign)
 
 
 def _edge_changes(connection: duckdb.DuckDBPyConnection, condition: str, values: list[Any], sign: int) -> list[Change]:

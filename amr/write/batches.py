@@ -79,7 +79,7 @@ class _Gathered:
         settings = models.settings
         perceiver = load_perceiver(settings, models)
         for source in sources:
-            done = clips_done(self._directory, source, perceiver, settings, scope, merging(settings, source))
+            done = clips_done(self._directory, source, perceiver, settings, scope, merging(settings, source.kind))
             clips = source.clips(done)
             for _ in drafted(clips, partial(_look, perceiver), settings.jobs, models.stop):
                 pass

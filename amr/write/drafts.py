@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,12 +17,14 @@ from numpy.typing import NDArray
 from amr.media.frame import save_frame
 from amr.models.chat import CallFailed, ReplyUnusable
 from amr.models.embedders import Embedder
-from amr.perceive.perceiver import Perceiver
 from amr.perceive.perception import Perceived
 from amr.records import Clip, Frame, Node
-from amr.write.events import ClipPlace, embedded_text, event_node, events_of
+from amr.write.events import ClipPlace, embedded_text, event_nodes
 
 _T = TypeVar("_T")
+
+Submit = Callable[[Callable[[], None]], object]
+"""Has something done in another thread."""
 
 FRAMES_PER_CLIP = 3
 _FINISHED_AHEAD = 3
@@ -49,7 +52,7 @@ class Draft:
 class Drafter:
     """Makes drafts; `at_once` embeds each clip's events as soon as they are there."""
 
-    perceiver: Perceiver
+    perceive: Callable[[Clip], Perceived]
     embedder: Embedder
     directory: Path
     at_once: bool
@@ -62,8 +65,8 @@ class Drafter:
         if clip.error is not None:
             return Draft(clip, place, error=clip.error)
         try:
-            perceived = self.perceiver.perceive(clip)
-            nodes = _nodes(perceived, place)
+            perceived = self.perceive(clip)
+            nodes = event_nodes(place, perceived)
             vectors = None
             if self.at_once:
                 texts = [embedded_text(node, bool(perceived.model)) for node in nodes]
@@ -80,21 +83,22 @@ class Drafter:
 _NONE = np.zeros((0, 0), np.float32)
 
 
-def _nodes(perceived: Perceived, place: ClipPlace) -> list[Node]:
-    """The event nodes of a clip; their ids are given when it is their turn to be written."""
-    events = events_of(perceived.analysis)
-    return [event_node(-1, place, perceived, event) for event in events]
-
-
 def _let_go(clip: Clip) -> None:
     """Frees the media, so that drafts that wait for their turn take no room."""
     clip.frames, clip.audio = [], None
 
 
-def drafted(clips: Iterator[Clip], draft: Callable[[Clip], _T], jobs: int, stop: threading.Event) -> Iterator[_T]:
+def drafted(
+    clips: Iterator[Clip],
+    draft: Callable[[Clip], _T],
+    jobs: int,
+    stop: threading.Event,
+    foresee: Callable[[list[_T], Submit], None] | None = None,
+) -> Iterator[_T]:
     """What `draft` makes of the clips, in their order, at most `jobs` at once; no clip is read before there is room.
 
-    Raises what the first of them raises, and sets `stop` to have the others end soon.
+    `foresee` is shown, before each draft is given, all that are ready to come next, and may have more done by the
+    same threads. Raises what the first of them raises, and sets `stop` to have the others end soon.
     """
     if jobs == 1:
         yield from map(draft, clips)
@@ -106,14 +110,24 @@ def drafted(clips: Iterator[Clip], draft: Callable[[Clip], _T], jobs: int, stop:
                 waiting.append(pool.submit(draft, clip))
                 while waiting and (waiting[0].done() or _is_full(waiting, jobs)):
                     if waiting[0].done() or len(waiting) > jobs * _FINISHED_AHEAD:
+                        if foresee is not None:
+                            foresee(_ready(waiting), pool.submit)
                         yield waiting.popleft().result()
                     else:
                         wait([one for one in waiting if not one.done()], return_when=FIRST_COMPLETED)
             while waiting:
+                if foresee is not None:
+                    foresee(_ready(waiting), pool.submit)
                 yield waiting.popleft().result()
         except BaseException:
             stop.set()
             raise
+
+
+def _ready(waiting: deque[Future[_T]]) -> list[_T]:
+    """What is there already of the next clips, up to the first that is not."""
+    ready = takewhile(lambda one: one.done() and one.exception() is None, waiting)
+    return [one.result() for one in ready]
 
 
 def _is_full(waiting: deque[Future[_T]], jobs: int) -> bool:

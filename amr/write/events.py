@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,9 @@ from amr.language.names import handle, normalise_object
 from amr.perceive.perception import Perceived
 from amr.records import ClipAnalysis, EventReport, Mention, Node, SpeakerTurn
 from amr.store.hashing import node_hash
+from amr.write.states import states_of
+
+_NO_WORD = re.compile(r"[\W_]")
 
 
 @dataclass(frozen=True)
@@ -54,11 +58,13 @@ def events_of(analysis: ClipAnalysis) -> list[EventReport]:
 
 def _home_of(turn: SpeakerTurn, events: list[EventReport]) -> EventReport | None:
     quoting = [event for event in events if turn.utterance and turn.utterance in event.dialogue]
-    best, most = None, 0.0
+    best, most = None, (False, 0.0)
     for event in quoting or events:
         shared = min(turn.time_end, event.time_end) - max(turn.time_start, event.time_start)
-        if shared > most or (quoting and best is None):
-            best, most = event, shared
+        # The same words, "Okay.", may be said by several people, and in no time at all.
+        fits = (bool(quoting) and turn.speaker_id in event.actors, shared)
+        if fits > most or (quoting and best is None):
+            best, most = event, fits
     return best
 
 
@@ -75,15 +81,38 @@ def _heard_only(turn: SpeakerTurn, number: int) -> EventReport:
     )
 
 
+def event_nodes(place: ClipPlace, perceived: Perceived) -> list[Node]:
+    """The nodes of a clip's events in order of time, without ids, with the states that they leave things in."""
+    names = _names_of(place, perceived)
+    nodes = [_node(-1, place, perceived, event, names) for event in events_of(perceived.analysis)]
+    return _with_states(nodes, place)
+
+
 def event_node(node_id: int, place: ClipPlace, perceived: Perceived, event: EventReport) -> Node:
-    """The node of one event. Local character ids become handles; objects stay verbatim.
+    """The node of one event alone. Local character ids become handles; objects stay verbatim.
 
     A summary that a model wrote for remembering takes the place of the one it wrote while perceiving.
     """
+    return _with_states([_node(node_id, place, perceived, event, _names_of(place, perceived))], place)[0]
+
+
+def _with_states(nodes: list[Node], place: ClipPlace) -> list[Node]:
+    """Completes the nodes of one clip by what they leave things in, and by their hashes."""
+    told = [{**node.payload, "text": node.text} for node in nodes]
+    for node, states in zip(nodes, states_of(told), strict=True):
+        known = [state for state in states if state["object"]]
+        open_ends = [state for state in states if not state["object"]]
+        node.payload |= {"states": known} if known else {}
+        node.payload |= {"unresolved": open_ends} if open_ends else {}
+        node.hash = hash_of(node, place.source_key)
+    return nodes
+
+
+def _node(node_id: int, place: ClipPlace, perceived: Perceived, event: EventReport, names: dict[str, str]) -> Node:
     start = place.start_ms + _milliseconds(event.time_start)
     end = max(start, place.start_ms + _milliseconds(event.time_end))
     text = perceived.summaries.get(event.local_event_id) or event.summary
-    node = Node(
+    return Node(
         node_id=node_id,
         kind="event",
         scope_id=place.scope_id,
@@ -96,12 +125,15 @@ def event_node(node_id: int, place: ClipPlace, perceived: Perceived, event: Even
         t_end_ms=end,
         time_ms=None if place.origin_wall_ms is None else place.origin_wall_ms + start,
         text=text,
-        payload=_payload(place, perceived, event, text),
+        payload=_payload(perceived, event, text, names),
         hash="",
-        learnt_at=place.learnt_at(),
+        learnt_at=end + (place.origin_wall_ms or 0) if _is_told(perceived, event) else place.learnt_at(),
     )
-    node.hash = hash_of(node, place.source_key)
-    return node
+
+
+def _is_told(perceived: Perceived, event: EventReport) -> bool:
+    """Whether words alone tell an event: known as soon as they end, as what is seen is when its clip ends."""
+    return not perceived.model and event.modality in ("told", "heard")
 
 
 def hash_of(node: Node, source_key: str) -> str:
@@ -113,12 +145,11 @@ def _milliseconds(seconds: float) -> int:
     return round(seconds * 1000)
 
 
-def _payload(place: ClipPlace, perceived: Perceived, event: EventReport, text: str) -> dict[str, Any]:
+def _payload(perceived: Perceived, event: EventReport, text: str, names: dict[str, str]) -> dict[str, Any]:
     analysis = perceived.analysis
-    names = _names_of(place, perceived)
-    said = " ".join([text, *event.dialogue]).lower()
+    said = _words(" ".join([text, *event.dialogue]))
     mentioned = [
-        names[c.local_character_id] for c in analysis.characters if _names(c.name_or_description.lower(), said)
+        names[c.local_character_id] for c in analysis.characters if f" {c.name_or_description.lower()} " in said
     ]
     actors = [names.get(actor, actor) for actor in event.actors]
     payload: dict[str, Any] = {
@@ -128,14 +159,13 @@ def _payload(place: ClipPlace, perceived: Perceived, event: EventReport, text: s
         "scene_type": analysis.scene_type,
         "modality": event.modality,
         "certain": event.certain,
-        "actions": [
-            {**action.model_dump(), "actor": names.get(action.actor, action.actor)} for action in event.actions
-        ],
+        "actions": [{**vars(action), "actor": names.get(action.actor, action.actor)} for action in event.actions],
     }
     places = {o.name: o.spatial_description for o in event.objects if o.spatial_description}
     heard = {names[c.local_character_id]: perceived.names.get(c.name_or_description) for c in analysis.characters}
     known = {person: name for person, name in heard.items() if name and person in payload["persons"]}
-    return {**payload, **({"places": places} if places else {}), **({"names": known} if known else {})}
+    extra = {"places": places, "names": known, "ref": event.ref}
+    return {**payload, **{key: value for key, value in extra.items() if value}}
 
 
 def _names_of(place: ClipPlace, perceived: Perceived) -> dict[str, str]:
@@ -153,8 +183,9 @@ def _names_of(place: ClipPlace, perceived: Perceived) -> dict[str, str]:
     return names
 
 
-def _names(name: str, text: str) -> bool:
-    return f" {name} " in f" {''.join(c if c.isalnum() else ' ' for c in text)} "
+def _words(text: str) -> str:
+    """A text in lower case with a space around each word."""
+    return f" {_NO_WORD.sub(' ', text.lower())} "
 
 
 def embedded_text(node: Node, key_fields: bool = False) -> str:
@@ -171,13 +202,14 @@ def embedded_text(node: Node, key_fields: bool = False) -> str:
 
 
 def mentions_of(node: Node) -> list[Mention]:
-    """The handles under which an event is found: its persons, and its objects in look-up form."""
+    """The handles under which an event is found: its persons, its objects in look-up form, the states it tells."""
     aliases = [handle(name) for name in node.payload.get("names", {}).values()]
     persons = [(person, "person") for person in [*node.payload["persons"], *aliases]]
-    objects = [(handle(normalise_object(name)), "object") for name in node.payload["objects"]]
+    states = [state["object"] for state in node.payload.get("states", [])]
+    objects = [*(handle(normalise_object(name)) for name in node.payload["objects"]), *states]
     return [
         Mention(node.node_id, node.scope_id, name, role, node.t_start_ms or 0, node.learnt_at)
-        for name, role in dict.fromkeys(persons + objects)
+        for name, role in dict.fromkeys([*persons, *((o, "object") for o in objects), *((s, "state") for s in states)])
         if name
     ]
 

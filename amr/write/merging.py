@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amr.config import MergeSettings, Settings
-from amr.media.source import Source
 from amr.models.embedders import Embedder
 from amr.models.open import Models
 from amr.perceive.describe import Part
@@ -83,9 +82,9 @@ class Merger:
 
     def _take(self, place: ClipPlace, merged: Merged, new: Recent) -> None:
         merged.written.append(new)
-        partner = _partner(new, merged.latest, self.settings)
+        partner = partner_of(new, merged.latest, self.settings)
         if partner is None:
-            merged.latest = _in_order([*merged.latest, new])[-self.settings.lookback :]
+            merged.latest = in_order([*merged.latest, new])[-self.settings.lookback :]
             return
         whole = self._joined(place, merged, partner, new)
         merged.written.append(whole)
@@ -93,38 +92,51 @@ class Merger:
         if not any(partner is one for one in merged.written):
             merged.retired.append(partner.node)
         partner.node.retired_at = new.node.retired_at = new.node.learnt_at
-        merged.latest = _in_order([whole if one is partner else one for one in merged.latest])
+        merged.latest = in_order([whole if one is partner else one for one in merged.latest])
 
     def _joined(self, place: ClipPlace, merged: Merged, first: Recent, second: Recent) -> Recent:
         """The node of two events; a new one, with a summary and a vector of its own."""
-        a, b = first.node, second.node
-        text, salvages = self.summarise([_part(a), _part(b)])
+        whole, salvages = self.described(place, first.node, second.node)
         merged.salvages += salvages
-        node = Node(
-            node_id=self.new_id(),
-            kind="event",
-            scope_id=a.scope_id,
-            source_id=a.source_id,
-            pass_id=a.pass_id,
-            parent_id=a.parent_id,
-            clip_first=min(a.clip_first or 0, b.clip_first or 0),
-            clip_last=max(a.clip_last or 0, b.clip_last or 0),
-            t_start_ms=min(a.t_start_ms or 0, b.t_start_ms or 0),
-            t_end_ms=max(a.t_end_ms or 0, b.t_end_ms or 0),
-            time_ms=a.time_ms,
-            text=text,
-            payload=_union(a, b),
-            hash="",
-            learnt_at=max(a.learnt_at, b.learnt_at),
-        )
+        whole.node.node_id = self.new_id()
+        return whole
+
+    def described(self, place: ClipPlace, first: Node, second: Node) -> tuple[Recent, Counter[str]]:
+        """What two events become, without an id, and what had to be mended for its summary; may run in any thread.
+
+        Raises CallFailed or ProviderError when a summary or a vector cannot be had.
+        """
+        text, salvages = self.summarise([_part(first), _part(second)])
+        node = joined_node(first, second, text)
         node.hash = hash_of(node, place.source_key)
-        return Recent(node, self.embedder.embed([embedded_text(node, self.key_fields)])[0])
+        return Recent(node, self.embedder.embed([embedded_text(node, self.key_fields)])[0]), salvages
 
 
-def merging(settings: Settings, source: Source) -> bool:
-    """Whether the events of a source are merged."""
+def joined_node(first: Node, second: Node, text: str) -> Node:
+    """The node that stands for two events, with this summary; its id and its hash are still to be given."""
+    return Node(
+        node_id=-1,
+        kind="event",
+        scope_id=first.scope_id,
+        source_id=first.source_id,
+        pass_id=first.pass_id,
+        parent_id=first.parent_id,
+        clip_first=min(first.clip_first or 0, second.clip_first or 0),
+        clip_last=max(first.clip_last or 0, second.clip_last or 0),
+        t_start_ms=min(first.t_start_ms or 0, second.t_start_ms or 0),
+        t_end_ms=max(first.t_end_ms or 0, second.t_end_ms or 0),
+        time_ms=first.time_ms,
+        text=text,
+        payload=_union(first, second),
+        hash="",
+        learnt_at=max(first.learnt_at, second.learnt_at),
+    )
+
+
+def merging(settings: Settings, kind: str) -> bool:
+    """Whether the events of a source of this kind are merged."""
     if settings.merge.enabled == "auto":
-        return settings.perceives_with_model and source.kind != "events"
+        return settings.perceives_with_model and kind != "events"
     return settings.merge.enabled == "on"
 
 
@@ -148,7 +160,7 @@ def _each_once(parts: Sequence[Part]) -> tuple[str, Counter[str]]:
     return " ".join(dict.fromkeys(part.summary for part in parts)), Counter()
 
 
-def _partner(new: Recent, latest: Sequence[Recent], settings: MergeSettings) -> Recent | None:
+def partner_of(new: Recent, latest: Sequence[Recent], settings: MergeSettings) -> Recent | None:
     """The event that a new one continues: the most similar; of equals the earliest."""
     best, most = None, settings.similarity
     for one in latest:
@@ -168,7 +180,8 @@ def _may_be_one(old: Node, new: Node, settings: MergeSettings) -> bool:
     return near and related and small
 
 
-def _in_order(recent: list[Recent]) -> list[Recent]:
+def in_order(recent: list[Recent]) -> list[Recent]:
+    """Events in order of time."""
     return sorted(recent, key=lambda one: (one.node.t_start_ms or 0, one.node.clip_first or 0, one.node.node_id))
 
 
@@ -187,6 +200,8 @@ def _union(a: Node, b: Node) -> dict[str, Any]:
     union: dict[str, Any] = {**second, **first}
     for name in ("persons", "objects", "dialogue", "actions"):
         union[name] = [*first[name], *(item for item in second[name] if item not in first[name])]
+    if "states" in union:
+        union["states"] = [*first.get("states", []), *second.get("states", [])]
     for name in ("places", "names"):
         if name in union:
             union[name] = {**first.get(name, {}), **second.get(name, {})}

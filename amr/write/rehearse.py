@@ -75,11 +75,11 @@ def rehearse(directory: Path, sources: Sequence[Source], settings: Settings, sco
         rehearsal = _Rehearsal(perceiver, embedder, summariser(settings, models))
         clips = 0
         for source in sources:
-            merged = merging(settings, source)
+            merged = merging(settings, source.kind)
             todo = source.clips(clips_done(directory, source, perceiver, settings, scope, merged))
             made = drafted(todo, partial(rehearsal.clip, merged=merged), settings.jobs, models.stop)
             clips += sum(1 for _ in made)
-    merges = any(merging(settings, source) for source in sources)
+    merges = any(merging(settings, source.kind) for source in sources)
     return Estimate(clips, merges, [tally.counts[key] for key in sorted(tally.counts)])
 
 

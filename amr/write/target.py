@@ -13,10 +13,15 @@ from amr.media.source import Source
 from amr.perceive.perceiver import Perceiver
 from amr.records import Clip
 from amr.store import database
+from amr.store.chains import Track
 from amr.store.rows import Batch, PassRow, SourceRow
 from amr.store.snapshot import Snapshot
 from amr.store.writer import Writer
+from amr.write.commit import finish_pass
 from amr.write.events import ClipPlace, world_node
+
+_GROWING = ("folder", "clip_captions")
+"""Sources of clip files, to which others may come, also between those that are there."""
 
 
 @dataclass
@@ -30,11 +35,13 @@ class Target:
     done: dict[int, tuple[int, int]]
     failed: set[int]
     opening: Batch
+    tracks: list[Track]
+    """The passes of the scope that are stored."""
 
     @property
     def staged(self) -> bool:
         """Whether nothing of this pass is seen until it is finished."""
-        return self.current.state == "staged"
+        return self.current.state in ("staged", "rebuilding")
 
     def place(self, clip: Clip) -> ClipPlace:
         """Where a clip of the source belongs."""
@@ -63,8 +70,10 @@ def open_target(
         scope_node = snapshot.world_node(scope, None)
         source_node = None if row is None else snapshot.world_node(scope, row.source_id)
         numbered = {} if row is None else snapshot.clip_files(row.source_id)
+        tracks = snapshot.chains.tracks(scope)
     if row is not None and source.kind == "folder":
         _require_same_folder(row, source)
+    if row is not None and source.kind in _GROWING:
         # A clip file keeps the number and the zero of time that it had when it was first seen.
         source.known = {Path(uri).name: index for uri, index in numbered.items()}
         source.origin_wall_ms = row.origin_wall_ms
@@ -85,7 +94,7 @@ def open_target(
     done = {index: (start, end) for index, (state, _, start, end) in clips.items() if state == "done"}
     failed = {index for index, (state, *_) in clips.items() if state == "failed"}
     others = [p for p in passes if p.pass_id != current.pass_id]
-    return Target(row, current, others, source_node, done, failed, opening)
+    return Target(row, current, others, source_node, done, failed, opening, tracks)
 
 
 def clips_done(
@@ -96,7 +105,7 @@ def clips_done(
         return set()
     with database.reading(directory) as snapshot:
         row, _, current = _known(snapshot, source, scope, _pass_key(source, perceiver, settings, merging))
-        if row is not None and source.kind == "folder":
+        if row is not None and source.kind in _GROWING:
             source.known = {Path(uri).name: index for uri, index in snapshot.clip_files(row.source_id).items()}
         clips = {} if current is None else snapshot.clips(current.source_id, current.pass_id)
     return {index for index, (state, *_) in clips.items() if state == "done"}
@@ -105,9 +114,21 @@ def clips_done(
 def _pass_key(source: Source, perceiver: Perceiver, settings: Settings, merging: bool) -> tuple[str, str, int]:
     """The perceiver, all that changes what it writes, and the length of a clip in milliseconds (0: as they come)."""
     clip_ms = round(settings.clip_seconds * 1000) if source.kind in ("video", "captions") else 0
+    seen, _, described = perceiver.settings_hash(source.has_captions).partition(".")
+    # A model tells who speaks without the names of the wearer.
+    worn = f"|{sorted(source.wearer)}" if source.wearer and not settings.perceives_with_model else ""
+    observed = blake3(f"{seen}|{source.captions_key}{worn}".encode()).hexdigest()
+    return perceiver.name, pass_hash(observed, described, settings, merging), clip_ms
+
+
+def pass_hash(observed: str, described: str, settings: Settings, merging: bool) -> str:
+    """The settings hash of a pass: what is observed, and after a dot what is made of it unless that is by rules alone.
+
+    `observed` is such a hash itself, of which the part before the dot counts.
+    """
     merged = f"|{settings.merge.model_dump_json()}|{settings.model_of('merge')}" if merging else ""
-    seen_by = f"{perceiver.settings_hash(source.has_captions)}|{source.captions_key}{merged}"
-    return perceiver.name, blake3(seen_by.encode()).hexdigest(), clip_ms
+    made = blake3(f"{described}{merged}".encode()).hexdigest() if described or merged else ""
+    return ".".join(part for part in (observed.partition(".")[0], made) if part)
 
 
 def _known(
@@ -115,7 +136,7 @@ def _known(
 ) -> tuple[SourceRow | None, list[PassRow], PassRow | None]:
     """What the memory has of a source: its row, its passes, and the one that is to be continued."""
     row = next((known for known in snapshot.sources(scope) if known.key == source.key), None)
-    passes = [] if row is None else [p for p in snapshot.passes(row.source_id) if p.state != "replaced"]
+    passes = [] if row is None else [p for p in snapshot.passes(row.source_id) if p.state in ("live", "staged")]
     current = next((p for p in passes if (p.perceiver, p.settings_hash, p.clip_ms) == same), None)
     return row, passes, current
 
@@ -143,16 +164,17 @@ def _source_row(writer: Writer, source: Source, scope: str) -> SourceRow:
     )
 
 
-def finish(
-    writer: Writer, source: Source, target: Target, failed: bool, wrote: bool, keep_pass: bool, end_ms: int
-) -> None:
-    """Marks the source complete; a finished staged pass becomes live in place of the others."""
-    if not (target.done or wrote):
-        return
+def mark_finished(source: Source, target: Target, failed: bool, end_ms: int) -> bool:
+    """Has the row of a source say how far it goes, and that it is complete unless a clip `failed`.
+
+    Gives whether the row changed. It is still to be written.
+    """
     row = target.row
-    revealed = target.current if not failed and target.staged else None
-    fresh = (source.uri, end_ms, not failed)
-    if revealed is None and (row.uri, row.duration_ms, row.complete) == fresh:
-        return
-    row.uri, row.duration_ms, row.complete = fresh
-    writer.finish_pass(row, revealed, target.others if revealed and not keep_pass else [])
+    before = (row.uri, row.duration_ms, row.complete)
+    row.uri, row.duration_ms, row.complete = source.uri, end_ms, not failed
+    return before != (row.uri, row.duration_ms, row.complete)
+
+
+def reveal(writer: Writer, target: Target, keep_pass: bool) -> None:
+    """Makes a finished staged pass live in place of the others, with the row of its source as it is now."""
+    finish_pass(writer, target.row, target.current, [] if keep_pass else target.others)

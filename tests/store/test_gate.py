@@ -7,9 +7,13 @@ import os
 import signal
 import time
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
+import pytest
+
 from amr.store import database, gate
+from amr.store.snapshot import Snapshot
 from amr.store.writer import writing
 from tests.support.memories import EMBEDDER, Film, said
 
@@ -61,3 +65,39 @@ def test_a_killed_writer_leaves_no_lock(tmp_path: Path) -> None:
     process.join()
     with writing(tmp_path, "test", EMBEDDER, wait_seconds=1) as writer:
         Film(writer).clip(0, said("after the kill"))
+
+
+def test_a_long_question_lets_a_writer_in_and_is_begun_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "_HELD_SECONDS", 0.0)
+    with writing(tmp_path, "test", EMBEDDER) as writer:
+        film = Film(writer)
+        film.clip(0, said("before the question"))
+        begun = []
+
+        def work(snapshot: Snapshot) -> int:
+            begun.append(snapshot)
+            if len(begun) == 1:
+                writer_thread.start()
+                while writer_thread.is_alive():
+                    snapshot.counts()
+                snapshot.counts()
+            return snapshot.counts()[0]["event"]
+
+        writer_thread = Thread(target=lambda: film.clip(1, said("during the question")), daemon=True)
+        assert database.read(tmp_path, "default", work) == 2
+        writer_thread.join()
+    assert len(begun) == 2
+
+
+def test_a_question_that_nothing_interrupts_is_begun_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "_HELD_SECONDS", 0.0)
+    with writing(tmp_path, "test", EMBEDDER) as writer:
+        Film(writer).clip(0, said("before the question"))
+    begun = []
+
+    def work(snapshot: Snapshot) -> list[int]:
+        begun.append(snapshot)
+        return [snapshot.counts()[0]["event"] for _ in range(3)]
+
+    assert database.read(tmp_path, "default", work) == [1, 1, 1]
+    assert len(begun) == 1

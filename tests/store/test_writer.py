@@ -10,7 +10,7 @@ import pytest
 
 from amr.errors import BadInput
 from amr.store import database
-from amr.store.rows import View
+from amr.store.rows import PassRow, View
 from amr.store.writer import writing
 from tests.support.memories import EMBEDDER, Film, said, unit
 
@@ -64,10 +64,7 @@ def test_a_staged_pass_is_unseen_until_it_is_finished_and_then_replaces_the_othe
         film.clip(0, said("as first seen"))
         before = root(tmp_path)
         second = film_again(writer, film)
-        second.current = type(film.current)(
-            writer.new_id("passes"), film.source.source_id, "other", "s", 5000, "staged"
-        )
-        second.staged = True
+        second.perceive_anew(PassRow(writer.new_id("passes"), film.source.source_id, "other", "s", 5000, "staged"))
         second.clip(0, said("as seen better"))
         assert root(tmp_path) == before
         assert texts(tmp_path) == ["as first seen"]

@@ -14,7 +14,7 @@ from amr.records import Action, ClipAnalysis, EventReport, Node, ObjectReport
 from amr.store.rows import Batch, ClipRow, PassRow, SourceRow
 from amr.store.writer import Writer
 from amr.write.commit import link_events
-from amr.write.events import ClipPlace, event_node, events_of, mentions_of, world_node
+from amr.write.events import ClipPlace, event_nodes, mentions_of, world_node
 
 EMBEDDER = "test:8"
 
@@ -36,12 +36,23 @@ def said(text: str, start: float = 0.0, end: float = 1.0, obj: str = "") -> Clip
 
 
 class Film:
-    """Writes clips of ten seconds of one source straight into the store, in whatever order a test wants."""
+    """Writes clips of ten seconds of one source straight into the store, in whatever order a test wants.
 
-    def __init__(self, writer: Writer, scope: str = "default", key: str = "film", staged: bool = False) -> None:
-        self.writer, self.scope, self.staged = writer, scope, staged
-        self.view = View(writer.directory)
-        self.source = SourceRow(writer.new_id("sources"), scope, key, "video", key, "", None, None, False)
+    Films that are written in turns share a `view`; `wall_ms` is the wall clock of the film's beginning.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        scope: str = "default",
+        key: str = "film",
+        staged: bool = False,
+        wall_ms: int | None = None,
+        view: View | None = None,
+    ) -> None:
+        self.writer, self.scope, self.staged, self.wall_ms = writer, scope, staged, wall_ms
+        self.view = view or View(writer.directory)
+        self.source = SourceRow(writer.new_id("sources"), scope, key, "video", key, "", wall_ms, None, False)
         self.current = PassRow(
             writer.new_id("passes"), self.source.source_id, "test", "s", 10_000, "staged" if staged else "live"
         )
@@ -49,6 +60,10 @@ class Film:
         mine = world_node(writer.new_id("nodes"), "source", scope, self.source.source_id, key, scope_node.node_id)
         self.parent_id = mine.node_id
         self._opening = Batch(sources=[self.source], passes=[self.current], nodes=[scope_node, mine])
+
+    def perceive_anew(self, staged: PassRow) -> None:
+        """Writes the clips that follow into another pass, which is not seen until it is finished."""
+        self.current, self.staged, self._opening = staged, True, Batch(passes=[staged])
 
     def clip(self, index: int, *analyses: ClipAnalysis) -> list[Node]:
         """Commits one clip with the events of the analyses."""
@@ -64,10 +79,12 @@ class Film:
                 index,
                 index * 10_000,
                 index * 10_000 + 10_000,
-                None,
+                self.wall_ms,
             )
             perceived = Perceived(analysis)
-            nodes += [event_node(self.writer.new_id("nodes"), place, perceived, event) for event in events_of(analysis)]
+            nodes += event_nodes(place, perceived)
+        for node in nodes:
+            node.node_id = self.writer.new_id("nodes")
         batch.nodes += nodes
         batch.mentions += [mention for node in nodes for mention in mentions_of(node)]
         batch.vectors += [(node.node_id, "text", unit(node.node_id)) for node in nodes]

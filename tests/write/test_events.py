@@ -80,7 +80,11 @@ def test_objects_are_verbatim_in_the_record_and_singular_in_mentions() -> None:
     node = event_node(1, PLACE, Perceived(analysis()), report)
     assert node.payload["objects"] == ["Power Banks"]
     assert node.payload["places"] == {"Power Banks": "on the desk"}
-    assert [(m.handle, m.role) for m in mentions_of(node)] == [("wearer", "person"), ("power_bank", "object")]
+    assert [(m.handle, m.role) for m in mentions_of(node)] == [
+        ("wearer", "person"),
+        ("power_bank", "object"),
+        ("power_bank", "state"),
+    ]
 
 
 def test_equal_reports_have_equal_hashes_and_ids_do_not_count() -> None:
