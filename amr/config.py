@@ -56,17 +56,21 @@ class TextInViewSettings(BaseModel, extra="forbid"):
 class RetrieveSettings(BaseModel, extra="forbid"):
     """How anchors are found."""
 
+    context_tokens: int = Field(ge=100)
     anchors: int = Field(ge=1)
     lane_depth: int = Field(ge=1)
     rrf_constant: int = Field(ge=1)
+    judged: int = Field(ge=1)
 
 
-Role = Literal["perceive", "handles", "summaries", "merge", "refine"]
-"""What a model is called for while a memory is written."""
+Role = Literal["perceive", "handles", "summaries", "merge", "refine", "type", "verify", "answer"]
+"""What a model is called for: the last three when a question is asked, only where a model is named for them."""
+
+_READING: tuple[Role, ...] = ("type", "verify", "answer")
 
 
 class RoleSettings(BaseModel, extra="forbid"):
-    """How a model is called for one role. No `model` means the perceiver's."""
+    """How a model is called for one role. No `model` means the perceiver's, and none for a role that reads."""
 
     model: str = ""
     max_tokens: int = Field(ge=16)
@@ -82,6 +86,15 @@ class PatienceSettings(BaseModel, extra="forbid"):
     answer_s: float = Field(gt=0)
     first_wait_s: float = Field(gt=0)
     tries: int = Field(ge=1)
+
+
+class VerifySettings(BaseModel, extra="forbid"):
+    """How evidence is grouped and what is dropped: `least` is a share of the best group's relevance."""
+
+    group: Literal["path", "time"]
+    gap_seconds: float = Field(ge=0)
+    groups: int = Field(ge=1)
+    least: float = Field(ge=0, le=1)
 
 
 class MergeSettings(BaseModel, extra="forbid"):
@@ -114,6 +127,7 @@ class Settings(BaseModel, extra="forbid"):
     speech: SpeechSettings
     text_in_view: TextInViewSettings
     retrieve: RetrieveSettings
+    verify: VerifySettings
     merge: MergeSettings
     patience: PatienceSettings
     roles: dict[Role, RoleSettings]
@@ -129,9 +143,14 @@ class Settings(BaseModel, extra="forbid"):
         """Whether clips are perceived by a model rather than by rules."""
         return self.perceiver not in ("embedded", "null")
 
+    @property
+    def reads_with_model(self) -> bool:
+        """Whether a model is called when a question is asked."""
+        return any(self.model_of(role) for role in _READING)
+
     def model_of(self, role: Role) -> str:
-        """The name of the model that a role calls."""
-        return self.roles[role].model or self.perceiver
+        """The name of the model that a role calls; empty when no model is to be called for it."""
+        return self.roles[role].model or ("" if role in _READING else self.perceiver)
 
 
 def _model_name(name: str) -> str:

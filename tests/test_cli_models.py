@@ -141,6 +141,6 @@ def test_the_configs_that_come_with_the_package_are_complete(name: str) -> None:
 
     settings = load_settings(resource(f"configs/{name}.toml"))
     assert settings.perceives_with_model
-    for role in ("perceive", "handles", "summaries", "merge", "refine"):
+    for role in ("perceive", "handles", "summaries", "merge", "refine", "type", "verify", "answer"):
         parse_model_name(settings.model_of(role))
     assert settings.embedder != "embedded"

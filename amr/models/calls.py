@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,8 @@ class Calls:
         self._under_way: dict[str, Future[Recorded]] = {}
         self._rows: list[CallRow] = []
         self._paid: set[str] = set()
+        self.sent: list[CallRow] = []
+        """The calls that this command paid for itself, in the order of their replies."""
 
     def once(self, key: str, purpose: Purpose, call: Callable[[], tuple[dict[str, Any], Usage, float]]) -> Recorded:
         """The reply under `key`: from disk, from the same call under way in another thread, or from `call`.
@@ -125,7 +128,7 @@ class Calls:
             content, usage, latency_ms = call()
         except CallFailed as error:
             if error.usage != Usage():
-                self._note(self._row(key, purpose, error.usage, 0.0))
+                self._note_sent(self._row(key, purpose, error.usage, 0.0))
             raise
         return self.put(key, purpose, content, usage, latency_ms)
 
@@ -133,7 +136,7 @@ class Calls:
         """Keeps a reply that was paid for, and notes it in the ledger."""
         recorded = Recorded(content, self._row(key, purpose, usage, latency_ms), cached=False)
         self._write(key, recorded)
-        self._note(recorded.row)
+        self._note_sent(recorded.row)
         return recorded
 
     def read(self, key: str) -> Recorded | None:
@@ -149,7 +152,7 @@ class Calls:
     def discard(self, key: str) -> None:
         """Sets aside a reply that turned out to be of no use, so that the next run asks again. It stays on disk."""
         file = self._file(key)
-        if file.exists():
+        with suppress(FileNotFoundError):
             file.replace(file.with_suffix(".unusable"))
 
     def take_rows(self) -> list[CallRow]:
@@ -169,6 +172,11 @@ class Calls:
         self._note(replace(self._row(recorded.row.key, purpose, usage, 0.0), cached=True))
         return replace(recorded, cached=True)
 
+    def _note_sent(self, row: CallRow) -> None:
+        with self._lock:
+            self.sent.append(row)
+        self._note(row)
+
     def _note(self, row: CallRow) -> None:
         with self._lock:
             if row.cached or row.key not in self._paid:
@@ -185,8 +193,8 @@ class Calls:
         kept = {"content": recorded.content, "row": row, "check": check}
         file = self._file(key)
         _make_directory(file.parent)
-        # No other thread writes this key now, and no other process this memory.
-        partial = file.with_suffix(".partial")
+        # No other thread writes this key now, but another process may ask the same.
+        partial = file.with_suffix(f".{os.getpid()}.partial")
         with partial.open("wb") as stream:
             stream.write(json.dumps(kept, ensure_ascii=True).encode())
             stream.flush()

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from amr.errors import ProviderError
 from amr.models import embedding
 from amr.models.calls import Calls, Purpose, call_key
+from amr.models.capabilities import Capabilities
 from amr.models.chat import Usage
-from amr.models.remote import Remote
+from amr.models.remote import Answer
 
 
 class Embedder(Protocol):
@@ -23,6 +24,17 @@ class Embedder(Protocol):
     dimensions: int
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Rows [n, dimensions], one for each text, in order."""
+        ...
+
+
+class EmbeddingModel(Protocol):
+    """A model that gives vectors as they come, of at most `capabilities.max_texts` texts at once."""
+
+    name: str
+    capabilities: Capabilities
+
+    def embed(self, texts: Sequence[str], dimensions: int | None = None) -> Answer[NDArray[np.float32]]:
         """Rows [n, dimensions], one for each text, in order."""
         ...
 
@@ -44,7 +56,7 @@ class RemoteEmbedder:
     `dimensions` is asked for where the model lets one choose; otherwise it must be what the model gives.
     """
 
-    def __init__(self, remote: Remote, calls: Calls, dimensions: int | None = None) -> None:
+    def __init__(self, remote: EmbeddingModel, calls: Calls, dimensions: int | None = None) -> None:
         known = dimensions or remote.capabilities.dimensions
         if not known:
             raise ProviderError(

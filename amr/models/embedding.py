@@ -70,7 +70,7 @@ def _sums(texts: list[list[int]]) -> NDArray[np.int32]:
     tokens = np.fromiter(chain.from_iterable(texts), np.int64, int(lengths.sum()))
     starts = np.cumsum(lengths) - lengths
     sums = np.zeros((len(texts), DIMENSIONS), np.int32)
-    for length in np.unique(lengths):
+    for length in set(lengths.tolist()):
         alike = np.flatnonzero(lengths == length)
         total = np.zeros((len(alike), DIMENSIONS), np.int32)
         for place in range(length):

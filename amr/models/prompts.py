@@ -62,9 +62,15 @@ def _environment() -> Environment:
         autoescape=False,
     )
     environment.filters["json"] = _json
+    environment.filters["json_line"] = _json_line
     return environment
 
 
 def _json(value: Any) -> str:
     bool(value)  # of a value that is missing, this raises the error that names it
     return json.dumps(value, ensure_ascii=False, indent=1)
+
+
+def _json_line(value: Any) -> str:
+    bool(value)
+    return json.dumps(value, ensure_ascii=False)

@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.support.coded_sound import RATE
 from tests.support.coded_video import Film, load_film
+from tests.support.model_server_answers import LIES, misled
 from tests.support.model_server_batches import Batches
 from tests.support.model_server_eyes import Seen, decode_sound, look
 from tests.support.model_server_faults import Asked, Fault, Faults, Spoil, spoilt_text
@@ -43,7 +44,7 @@ from tests.support.model_server_http import Handler
 from tests.support.model_server_log import Call, Log, body_key
 from tests.support.model_server_models import Model, find, text_tokens
 from tests.support.model_server_reading import frame_times, task_of
-from tests.support.model_server_replies import embedding, reply_text, transcription
+from tests.support.model_server_replies import context_of, embedding, reply_text, transcription
 from tests.support.model_server_rules import Part, Refused, read_chat, read_embeddings
 
 if TYPE_CHECKING:
@@ -154,7 +155,9 @@ class ModelServer:
             raise Refused(400, f"{text} {prompt} tokens.", "context_length_exceeded", "messages")
         spoil = self._spoil(call, "\n".join(chat.texts))
         text, finish = reply_text(chat, task, seen), "stop"
-        if spoil is not None:
+        if spoil is not None and spoil.kind in LIES:
+            text = misled(text, spoil.kind, context_of(chat))
+        elif spoil is not None:
             text, finish = spoilt_text(text, spoil.kind), "length" if spoil.kind == "length" else "stop"
         most = min(chat.most_tokens or model.most_output, model.most_output)
         if text_tokens(len(text)) > most:

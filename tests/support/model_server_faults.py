@@ -9,6 +9,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from tests.support.model_server_answers import LIES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -46,7 +48,7 @@ class Fault:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        unknown = set(_many(self.kind)) - set(TRANSPORT) - set(CONTENT)
+        unknown = set(_many(self.kind)) - set(TRANSPORT) - set(CONTENT) - set(LIES)
         if unknown:
             raise ValueError(f"unknown kinds of fault: {sorted(unknown)}")
 

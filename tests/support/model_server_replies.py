@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tests.support.coded_video import report
+from tests.support.model_server_answers import answer_from, share
 from tests.support.model_server_reading import clip_length, fields, json_objects, listed
 from tests.support.model_server_schema import fitted
 
@@ -196,7 +197,7 @@ def _verification(chat: Chat) -> dict[str, Any]:
             "relevance": score,
         }
         for number, group in enumerate(listed(data, "verification"))
-        for score in [overlap(question, json.dumps(group, ensure_ascii=False))]
+        for score in [share(question, json.dumps(group, ensure_ascii=False))]
     ]
     best = max((group["score"] for group in groups), default=overlap(question, json.dumps(data)))
     return {"scores": groups, "score": best, "relevance": best, "reason": "Words shared with the question."}
@@ -204,22 +205,24 @@ def _verification(chat: Chat) -> dict[str, Any]:
 
 def _answer(chat: Chat) -> dict[str, Any]:
     question = _question(chat, "answer")
+    events = context_of(chat)
+    if events:
+        return answer_from(question, events)
     items = listed(fields(chat, "answer"), "answer")
     texts = [item if isinstance(item, str) else _text_of(item) for item in items]
-    scores = [overlap(question, text) for text in texts]
-    best = max(range(len(items)), key=lambda n: (scores[n], -n), default=None)
-    if best is None or scores[best] == 0:
-        text = "The answer is not found in the context."
-        return {"answer": text, "found": False, "confidence": 0.0, "claims": [], "evidence": []}
-    identity = _id_of(items[best], best)
-    claim = {"text": texts[best], "evidence": [identity]}
-    return {
-        "answer": texts[best],
-        "found": True,
-        "confidence": scores[best],
-        "claims": [claim],
-        "evidence": [identity],
-    }
+    best = max(range(len(items)), key=lambda n: (overlap(question, texts[n]), -n), default=None)
+    if best is None or not overlap(question, texts[best]):
+        return answer_from(question, [])
+    return answer_from(question, [{"id": best, "text": texts[best]}])
+
+
+def context_of(chat: Chat) -> list[dict[str, Any]]:
+    """The events with ids that a request shows to answer from."""
+    events = []
+    for number, item in enumerate(listed(fields(chat, "answer"), "answer")):
+        if isinstance(item, dict):
+            events.append({**item, "id": _id_of(item, number), "text": _text_of(item)})
+    return events
 
 
 def _question(chat: Chat, task: str) -> str:
