@@ -1,7 +1,9 @@
-"""Anchors: the nodes that a question enters the memory by, from three lanes fused by reciprocal rank."""
+"""Anchors: the nodes that a question enters the memory by, from six lanes fused by reciprocal rank."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -9,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amr.language.lemmas import singular, verbs
-from amr.retrieve.states import state_of
+from amr.language.states import state_of
+from amr.retrieve.constants import ranking
+from amr.store.vectors import inside, union
 
 if TYPE_CHECKING:
     from amr.config import RetrieveSettings
@@ -19,58 +23,144 @@ if TYPE_CHECKING:
 
 Ids = NDArray[np.int64]
 
+_LATEST = 2_000
+"""How far back the events that share a word are looked at together."""
 
-def find_anchors(
-    snapshot: Snapshot,
-    question: Question,
-    vector: NDArray[np.float32],
-    view: View,
-    visible: Ids,
-    named: Ids,
-    settings: RetrieveSettings,
-) -> list[tuple[int, float]]:
-    """The nodes to look at as (node id, fused score), best first; ties by id.
 
-    Of the `visible` ones: those that share words with the question as it is asked, and with its meaning words in
-    all their forms; those nearest to its embedding `vector` [d]; and, of the `named` ones, which mention a person
-    or a thing of the question, those that share most words.
+@dataclass(frozen=True)
+class Asked:
+    """What a question may see and asks for: `vector` [d] is its embedding, `holding` the nodes that hold each word."""
+
+    snapshot: Snapshot
+    question: Question
+    vector: NDArray[np.float32]
+    view: View
+    visible: Ids
+    holding: Mapping[Term, Ids]
+
+
+@dataclass
+class Anchors:
+    """What the lanes found: node ids best first by lane, and all of them fused, best first.
+
+    `spread` are the ids, ascending, and the shares from 0 to 1, of the nodes around whose moment the words of the
+    question were said or done.
     """
-    depth = settings.lane_depth
-    meant = " ".join(word for term in question.terms for word in _forms(term))
-    lanes = [
-        _ids(snapshot.search_text(view.scope, question.text, visible, depth)),
-        _ids(snapshot.search_text(view.scope, meant, visible, depth)),
-        _ids(snapshot.search_vectors(view.scope, vector, visible, depth)) if vector.any() else [],
-        _ids(snapshot.search_text(view.scope, meant, named, depth)),
-    ]
+
+    lanes: dict[str, list[int]]
+    fused: list[tuple[int, float]]
+    spread: tuple[Ids, NDArray[np.float64]]
+
+    def ranks(self, node_id: int) -> dict[str, int]:
+        """The place, from 1, of a node in each lane that found it."""
+        return {name: lane.index(node_id) + 1 for name, lane in self.lanes.items() if node_id in lane}
+
+    def spread_of(self, some: Ids) -> dict[int, float]:
+        """The share of the question around each of some nodes, by node id; those without are left out."""
+        ids, shares = self.spread
+        known = some[inside(ids, some)]
+        return dict(zip(known.tolist(), shares[np.searchsorted(ids, known)].tolist(), strict=True))
+
+
+def holding(snapshot: Snapshot, question: Question, view: View, visible: Ids) -> dict[Term, Ids]:
+    """The latest visible nodes, ascending, that have each word of the question in any of its forms."""
+    words = {term: " ".join(forms(term)) for term in question.terms}
+    return {term: snapshot.latest_with(view.scope, words[term], visible, _LATEST) for term in words}
+
+
+def find_anchors(asked: Asked, named: Ids, told: Ids, settings: RetrieveSettings) -> Anchors:
+    """The nodes to look at; ties by id.
+
+    Of the visible ones: those that share words with the question as it is asked, and with its meaning words in
+    all their forms; those nearest to its embedding; of the `named` ones, which mention a person or a thing of the
+    question, those that share most words; the latest of those that are `told` a state of the thing; and those
+    around which most of the question's words were said or done.
+    """
+    snapshot, scope, visible, depth = asked.snapshot, asked.view.scope, asked.visible, settings.lane_depth
+    meant = " ".join(word for term in asked.question.terms for word in forms(term))
+    spread = _spread(asked)
+    by_share = np.lexsort((-spread[0], -spread[1]))[:depth]
+    dense = snapshot.search_vectors(scope, asked.vector, visible, depth) if asked.vector.any() else []
+    lanes = {
+        "words": _ids(snapshot.search_text(scope, asked.question.text, visible, depth)),
+        "meaning": _ids(snapshot.search_text(scope, meant, visible, depth)),
+        "dense": _ids(dense),
+        "entity": _ids(snapshot.search_text(scope, meant, named, depth)),
+        "state": latest_first(snapshot, told, asked.view)[:depth],
+        "moment": spread[0][by_share].tolist(),
+    }
+    return Anchors(lanes, fuse(lanes, settings.rrf_constant), spread)
+
+
+def fuse(lanes: Mapping[str, Sequence[int]], constant: int) -> list[tuple[int, float]]:
+    """Reciprocal rank fusion (AMR-Graph Part II §2.3) as (node id, score), best first; ties by id."""
     scores: dict[int, float] = {}
-    for lane in lanes:
+    for lane in lanes.values():
         for rank, node_id in enumerate(lane):
-            scores[node_id] = scores.get(node_id, 0.0) + 1 / (settings.rrf_constant + rank + 1)
+            scores[node_id] = scores.get(node_id, 0.0) + 1 / (constant + rank + 1)
     fused = [(node_id, round(score, 8)) for node_id, score in scores.items()]
     return sorted(fused, key=lambda row: (-row[1], row[0]))
+
+
+def latest_first(snapshot: Snapshot, ids: Ids, view: View) -> list[int]:
+    """Nodes by when they happened, the latest first."""
+    if not len(ids):
+        return []
+    order = np.lexsort((ids, snapshot.moments(ids, view)))[::-1]
+    return [int(node_id) for node_id in ids[order]]
+
+
+def _spread(asked: Asked) -> tuple[Ids, NDArray[np.float64]]:
+    """How much of the question each event has, counting what was said or done within seconds of it.
+
+    The words of a question are often spread over several events: "I picked up the iPad", "put it on the sofa".
+    A word that few events have counts for more, as in BM25; one said farther away for less.
+    """
+    lists = [ids for ids in asked.holding.values() if len(ids)]
+    if not lists:
+        return np.zeros(0, np.int64), np.zeros(0)
+    ids = union(lists)
+    at = asked.snapshot.moments(ids, asked.view)
+    total, most = np.zeros(len(ids)), 0.0
+    for held in lists:
+        rarity = float(np.log1p(len(asked.visible) / len(held)))
+        total += rarity * _nearness(at, np.sort(at[np.searchsorted(ids, held)]))
+        most += rarity
+    return ids, np.round(total / most, 4)
+
+
+def _nearness(at: Ids, held: Ids) -> NDArray[np.float64]:
+    """Of each moment how near the nearest of others is, from 1 at the same time to 0 beyond some seconds."""
+    constants = ranking()
+    after = np.minimum(np.searchsorted(held, at), len(held) - 1)
+    apart = np.minimum(np.abs(held[after] - at), np.abs(at - held[np.maximum(after - 1, 0)])) / 1000
+    near = np.exp(-apart / constants.spread_seconds)
+    return np.where(apart > 3 * constants.spread_seconds, 0.0, np.where(apart > 0, constants.spread_beside * near, 1.0))
 
 
 def _ids(rows: list[tuple[int, float]]) -> list[int]:
     return [node_id for node_id, _ in rows]
 
 
-def absent_terms(snapshot: Snapshot, question: Question, view: View, visible: Ids) -> frozenset[Term]:
+def absent_terms(
+    snapshot: Snapshot, question: Question, view: View, visible: Ids, held: Mapping[Term, Ids]
+) -> frozenset[Term]:
     """The words of a question that no visible node has in any form; a verb may be said by another of its class."""
     return frozenset(
         term
         for term in question.terms
         if not term.bigrams
+        and not len(held[term])
         and not (term.kind == "verb" and state_of(term.lemma) is not None)
-        and not snapshot.search_text(view.scope, " ".join(_forms(term)), visible, 1)
+        and not snapshot.search_text(view.scope, " ".join(forms(term)), visible, 1)
     )
 
 
-def _forms(term: Term) -> list[str]:
+def forms(term: Term) -> list[str]:
     """The words that the evidence may use for a term: itself, other words for it, and the forms of a verb."""
     if term.kind == "name":
         return [term.word]
-    words = [term.word, term.lemma, *sorted(term.pairs), *sorted(term.also)]
+    words = [term.word, term.lemma, *sorted(term.pairs), *(name.replace("_", " ") for name in sorted(term.also))]
     return list(dict.fromkeys([*words, *(_forms_of(term.lemma) if term.kind == "verb" else [])]))
 
 
@@ -85,25 +175,11 @@ def object_handles(snapshot: Snapshot, scope: str, name: str) -> list[str]:
     "power bank" finds `power_bank` and `white_power_bank`, not `bank`; "white power bank" finds `power_bank` too.
     """
     from amr.language.names import handle
-    from amr.retrieve.calibration import calibration
+    from amr.retrieve.naming import names_of, same_thing
 
-    wanted = handle(name).split("_") if name else []
+    wanted = tuple(handle(name).split("_")) if name else ()
     if not wanted:
         return []
-    must = set(wanted) - calibration().attributes - calibration().loose
-    also = calibration().synonyms.get(wanted[-1], frozenset())
-    found = []
-    for known in snapshot.handles(scope, "object"):
-        words = known.split("_")
-        if singular(words[-1]) not in {wanted[-1], *also}:
-            continue
-        if must - set(words) - {wanted[-1]} or _differ(wanted, words, calibration().attributes):
-            continue
-        found.append(known)
-    return found
-
-
-def _differ(wanted: list[str], words: list[str], attributes: frozenset[str]) -> bool:
-    """Whether both names say what the thing is like, and not the same: a white box is no black box."""
-    mine, theirs = set(wanted[:-1]) & attributes, set(words[:-1]) & attributes
-    return bool(mine and theirs and not mine & theirs)
+    last = {words[-1] for words, _ in names_of(wanted)}
+    known = (one for one in snapshot.handles(scope, "object") if singular(one.rpartition("_")[2]) in last)
+    return [one for one in known if same_thing(wanted, tuple(one.split("_")))]

@@ -22,9 +22,11 @@ def evidence_of(
     """The nodes as evidence, in the order given; `marks` are their (score, relevance), 0 without."""
     names = {row.source_id: row.name for row in snapshot.sources()}
 
-    @cache
-    def clip_files(source_id: int, pass_id: int) -> dict[int, str]:
-        return {index: row[1] for index, row in snapshot.clips(source_id, pass_id).items()}
+    wanted: dict[tuple[int, int], list[int]] = {}
+    for node in nodes:
+        if node.source_id is not None and node.clip_first is not None:
+            wanted.setdefault((node.source_id, node.pass_id or 0), []).append(node.clip_first)
+    files = {at: snapshot.clip_uris(*at, indexes) for at, indexes in wanted.items()}
 
     @cache
     def frames(source_id: int) -> dict[int, list[int]]:
@@ -36,7 +38,8 @@ def evidence_of(
         clip, ref, frame = "", None, None
         if node.source_id is not None and node.clip_first is not None:
             clip = f"{node.source_id}:{node.clip_first}"
-            ref = clip_files(node.source_id, node.pass_id or 0).get(node.clip_first) or None
+            own = node.payload.get("ref")
+            ref = own or files[node.source_id, node.pass_id or 0].get(node.clip_first) or None
             frame = _nearest(directory, node, frames(node.source_id))
         source = names.get(node.source_id, "") if node.source_id is not None else ""
         found.append(Evidence(node, source, clip, ref, round(score, 6), round(relevance, 4), frame))

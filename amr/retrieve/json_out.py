@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from amr.records import Answer, Claim, Evidence, ObjectState
+from amr.retrieve.explain import explain_json
 from amr.retrieve.times import iso_time
 
 
@@ -39,8 +40,8 @@ def place_of(evidence: Evidence) -> str | None:
     return next((place for place in said if place), None)
 
 
-def answer_json(answer: Answer) -> dict[str, Any]:
-    """The reply to a question with its state, claims and evidence."""
+def answer_json(answer: Answer, explain: bool = False) -> dict[str, Any]:
+    """The reply to a question with its state, claims and evidence; with `explain`, how that was found."""
     return {
         **_head(answer),
         "answer": answer.answer,
@@ -52,12 +53,13 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "claims": [_claim_json(claim) for claim in answer.claims],
         "evidence": [evidence_json(evidence) for evidence in answer.evidence],
         **_usage(answer),
+        **({"explain": explain_json(answer)} if explain else {}),
     }
 
 
-def query_json(answer: Answer) -> dict[str, Any]:
+def query_json(answer: Answer, explain: bool = False) -> dict[str, Any]:
     """The same without answer, state and claims."""
-    whole = answer_json(answer)
+    whole = answer_json(answer, explain)
     return {name: value for name, value in whole.items() if name not in ("answer", "state", "claims")}
 
 
@@ -75,6 +77,7 @@ def _usage(answer: Answer) -> dict[str, Any]:
             "cost_usd": usage.cost_usd,
         },
         "seconds": round(answer.seconds, 3),
+        "warnings": answer.warnings,
     }
 
 

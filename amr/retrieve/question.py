@@ -9,6 +9,7 @@ from typing import Literal
 from amr.language.lemmas import lemma, verb_forms, verbs, word_list
 from amr.language.names import handle, is_name, may_open_as_name, normalise_object
 from amr.retrieve.calibration import calibration
+from amr.retrieve.wanted import wanted
 from amr.store.text import cjk_bigrams
 
 Form = Literal["where", "when", "who", "said", "read", "count", "what"]
@@ -43,8 +44,16 @@ _READ = re.compile(
 _TO_WRITE = frozenset(["write", "print", "spell", "say", "read", "show"])
 _SAYS = re.compile(rf"\b(?:{_WRITTEN})\b (?:that )?(?:says|said|saying|reads|reading)\b")
 _SAID = re.compile(rf"\b(?:what|how|which)\b.*\b(?:{_SAYING})\b|^did .*\b(?:{_SAYING})\b")
+_TOLD = re.compile(
+    r"\b(?:when|where|why|how|what|which)\b.* did (?!i\b|we\b)[^,;?]+? (?:say|tell (?:me|us)) (?:that )?"
+    r"(?:(?:it|he|she|they|we|you|i)\b|(?:the|my|his|her|their|our)\b.* (?:was|were|is|are|had|has|should|would|will"
+    r"|can|could|needs?|must)\b)"
+)
 _WHERE = re.compile(r"\bwhere(?:'s|’s| did| do| does| is| are| was| were| have| has| can| could| should| would)\b")
-_SEEKING = re.compile(r"\b(?:have you seen|last (?:saw|see|seen)|what (?:happened to|became of)|find my)\b")
+_SEEKING = re.compile(
+    r"\b(?:have you seen|last (?:saw|see|seen)|what (?:happened to|became of)|find my|i do with (?:my|our|the)"
+    r"|do with [a-z]+['’]s|who(?: has| is holding|['’]s got| has got) (?:my|our|the|[a-z]+['’]s))\b"
+)
 _FIRST: tuple[tuple[str, Form], ...] = (
     (r"\bwhere\b|\b(?:in|on|at) (?:which|what) (?:room|place|shelf|drawer|pocket|table|bag|box)\b", "where"),
     (r"\bwhen\b|\bwhat time\b|\b(?:which|what) day\b|\bhow long ago\b", "when"),
@@ -77,7 +86,7 @@ _SUBJECTS = frozenset(["i", "we", "you", "he", "she", "they", "it"])
 _ADVERBS = frozenset(
     ["last", "first", "just", "ever", "finally", "usually", "actually", "then", "also", "still", "recently", "again"]
 )
-_ASIDE = frozenset(["after", "before", "while", "when", "until", "since", "because", "that", "which"])
+_ASIDE = frozenset(["after", "before", "while", "when", "until", "since", "because", "that", "which", "whose"])
 _PARTICLES = frozenset(["down", "away", "back", "up", "out", "off", "aside"])
 _LIGHT = ("held", "located", "inside", "given")
 
@@ -132,7 +141,7 @@ def read_question(text: str, known_persons: frozenset[str] = frozenset()) -> Que
     names = [_names(tokens, index, known_persons) for index in range(len(tokens))]
     verb_at = _verbs(tokens, names)
     subject = _subject(tokens, names, form)
-    target = _target(tokens, names, verb_at) if form == "where" else ""
+    target = (wanted(text).name or _target(tokens, names, verb_at)) if form == "where" else ""
     terms = [*_terms(tokens, names, verb_at, form), *_cjk_terms(text)]
     persons = tuple(dict.fromkeys(handle(tokens[i].text) for i, named in enumerate(names) if named))
     return Question(
@@ -145,6 +154,16 @@ def read_question(text: str, known_persons: frozenset[str] = frozenset()) -> Que
         latest=re.search(r"\b(?:last|latest|most recent|recently|just now)\b", text.lower()) is not None,
         persons=persons,
     )
+
+
+def about_wearer(question: Question, wearer: frozenset[str]) -> Question:
+    """The question as the wearer would put it, whose handles these are: "What did Jake say?" asks what I said."""
+    if not wearer.intersection([*question.persons, question.subject or ""]):
+        return question
+    persons = tuple(person for person in question.persons if person not in wearer)
+    terms = tuple(term for term in question.terms if term.kind != "name" or term.word not in wearer)
+    subject = WEARER if question.subject in wearer else question.subject
+    return replace(question, persons=persons, terms=terms, subject=subject)
 
 
 def _low(word: str) -> str:
@@ -161,6 +180,8 @@ def _form(text: str) -> Form:
     first = min(((found.start(), rank, form) for found, rank, form in places if found), default=None)
     if _SEEKING.search(low) or (_WHERE.search(low) and (first is None or first[2] == "what")):
         return "where"
+    if _TOLD.search(low):
+        return "said"
     if first is not None and first[2] not in ("what", "count"):
         return first[2]
     if _READ.search(low):
@@ -344,16 +365,19 @@ def _may_be_meant(tokens: list[Token], index: int, is_named: bool) -> bool:
 def _aside(tokens: list[Token], verb_at: frozenset[int]) -> frozenset[int]:
     """The places of the words in a clause that only says which one, or when."""
     main = next((i for i in sorted(verb_at) if i > 0), None)
+    seeks = tokens[0].low == "where" if tokens else False
+    copula = seeks and (tokens[0].text.endswith(("'s", "’s")) or tokens[min(1, len(tokens) - 1)].low in ("is", "are"))
     for index, token in enumerate(tokens):
         if index < 2:
             continue
         before = tokens[index - 1].low
-        relative = token.low in ("i", "we", "you") and main != index + 1
+        relative = token.low in ("i", "we", "you") and (main != index + 1 or copula)
         relative = relative and before not in _AUXILIARIES and before not in word_list("question_words")
         purpose = token.low == "to" and any(
             "b" in tags for t in tokens[index + 1 : index + 2] for _, tags in verb_forms(t.low)
         )
-        if token.low in _ASIDE or purpose or (relative and tokens[index - 1].text[0].isalpha()):
+        origin = seeks and token.low == "from"  # "the box from the hall": which one, not where it is
+        if token.low in _ASIDE or purpose or origin or (relative and tokens[index - 1].text[0].isalpha()):
             return frozenset(range(index, len(tokens)))
     return frozenset()
 
@@ -366,7 +390,7 @@ def _describes(tokens: list[Token], index: int, skipped: frozenset[str]) -> bool
 
 
 def _is_light(verb: str) -> bool:
-    from amr.retrieve.states import state_classes
+    from amr.language.states import state_classes
 
     return bool(state_classes(verb) & set(_LIGHT))
 
@@ -378,9 +402,19 @@ def _term(tokens: list[Token], index: int, kind: Kind, nouns: set[int]) -> Term:
         joined.add(lemma(token.low + tokens[index + 1].low))
     if index - 1 in nouns and kind != "name":
         joined.add(lemma(tokens[index - 1].low + token.low))
-    also = calibration().synonyms.get(token.lemma, frozenset()) if kind != "name" else frozenset()
+    also = _other_names(tokens, index, nouns) if kind != "name" else frozenset[str]()
     base = token.low if kind == "name" else lemma(token.low)
     return Term(word=token.low, lemma=base, kind=kind, also=also, pairs=frozenset(joined))
+
+
+def _other_names(tokens: list[Token], index: int, nouns: set[int]) -> frozenset[str]:
+    """Other words for a word and for the two that it makes a name with; those of two words also as one."""
+    synonyms = calibration().synonyms
+    found = set(synonyms.get(tokens[index].lemma, ()))
+    for first in (index - 1, index):
+        if nouns >= {first, first + 1}:
+            found |= synonyms.get(f"{tokens[first].low}_{tokens[first + 1].lemma}", frozenset())
+    return frozenset(found | {name.replace("_", "") for name in found})
 
 
 def _cjk_terms(text: str) -> list[Term]:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from amr.language.lemmas import lemma
-from amr.records import Node
+from amr.language.states import state_of
+from amr.records import Node, Step
 from amr.retrieve.calibration import calibration
 from amr.retrieve.question import Question, Term
-from amr.retrieve.states import state_of
 from amr.retrieve.words import Bag, bag_of
 
 FEATURES = (
@@ -54,7 +54,11 @@ Likeness = Callable[[str, frozenset[str]], float]
 
 @dataclass
 class Candidate:
-    """A node with the nodes right before and after it, and what was found out about it."""
+    """A node with the nodes right before and after it, and what was found out about it.
+
+    `fused` is the sum of its reciprocal ranks in the lanes, `path` the walk that came to it from an anchor; `merits`
+    put it in order, and `rank` is what they are worth together.
+    """
 
     node: Node
     nearby: Sequence[Node]
@@ -62,6 +66,9 @@ class Candidate:
     fused: float = 0.0
     features: dict[str, float] = field(default_factory=dict)
     relevance: float = 0.0
+    path: list[Step] = field(default_factory=list)
+    merits: dict[str, float] = field(default_factory=dict)
+    rank: float = 0.0
 
 
 def judge(question: Question, candidate: Candidate, likeness: Likeness, absent: frozenset[Term]) -> None:
@@ -89,7 +96,7 @@ def features(question: Question, candidate: Candidate, likeness: Likeness, absen
 
     def around(term: Term, inside: float) -> float:
         """Also what was right before and after; a speaker is not made up for by the next one's name."""
-        if question.form == "said" and term.kind == "name":
+        if inside >= 0.9 or (question.form == "said" and term.kind == "name"):
             return inside
         return max([inside, *(0.9 * _covered(term, bag, likeness) for bag in bags[1:])])
 
@@ -149,7 +156,7 @@ def _covered(term: Term, bag: Bag, likeness: Likeness) -> float:
         return sum(pair in bag.bigrams for pair in term.bigrams) / len(term.bigrams)
     if term.lemma in bag.words or term.word in bag.words or term.pairs & bag.words or term.lemma in bag.pairs:
         return 1.0
-    if term.also & bag.words:
+    if term.also & bag.words or term.also & bag.pairs:
         return 0.9
     if term.kind == "name":
         return 0.0

@@ -33,14 +33,18 @@ def to_you(place: str) -> str:
     return place
 
 
-def whereabouts(state: ObjectState, node: Node) -> str:
-    """One sentence on where a thing is, with the words that prove it."""
-    return f"{_where(state)}: {quote(node)}"
+def whereabouts(state: ObjectState, node: Node, room: str = "") -> str:
+    """One sentence on where a thing is, with the words that prove it; `room` is where one had just come."""
+    return f"{_where(state)}{f' ({to_you(room)})' if room else ''}: {quote(node)}"
 
 
 def _where(state: ObjectState) -> str:
     place = to_you(state.place) if state.place else ""
     holder = person(state.holder) if state.holder else ""
+    if state.state in ("held", "worn"):
+        holder = holder or "Somebody"
+    if state.state == "held" and place:
+        return f"{holder} took it {place}"
     if state.state == "held":
         return "You were last seen holding it" if holder == "You" else f"{holder} was last seen holding it"
     if state.state == "worn":

@@ -26,6 +26,19 @@ class Bag:
 
 def bag_of(node: Node) -> Bag:
     """The words of a node: its text, and the persons, objects and dialogue that the text lacks."""
+    if node.hash not in _bags:
+        if len(_bags) >= _MOST:
+            _bags.clear()
+        _bags[node.hash] = _read(node)
+    return _bags[node.hash] if node.hash else _read(node)
+
+
+_MOST = 20_000
+_bags: dict[str, Bag] = {}
+"""By the hash of a node's content: a question compares some thousand nodes, many of them asked for again."""
+
+
+def _read(node: Node) -> Bag:
     payload = node.payload
     more = [*payload.get("dialogue", []), *payload.get("objects", [])]
     persons = [person.replace("_", " ") for person in payload.get("persons", []) if person != "wearer"]
@@ -40,3 +53,8 @@ def bag_of_text(text: str) -> Bag:
     pairs = frozenset(first + second for first, second in zip(low, lemmas[1:], strict=False))
     parts = [part for word in low if not word.isalpha() for part in _LETTERS.findall(word)]  # "maple" of "maple4821"
     return Bag(frozenset([*low, *lemmas, *parts]), pairs, frozenset(cjk_bigrams(text)))
+
+
+def words_of(node: Node) -> frozenset[str]:
+    """The lemmas of a node's text alone: equal for texts that say the same."""
+    return bag_of_text(node.text).words

@@ -105,8 +105,8 @@ def test_what_never_occurred_is_not_found(morning: Memory, question: str) -> Non
     answer = morning.ask(question, settings())
     assert not answer.found
     assert answer.answer == "Nothing in this memory answers that."
-    assert answer.evidence == []
     assert answer.claims == []
+    assert answer.state is None
     assert answer.confidence < 0.9
 
 
@@ -131,7 +131,7 @@ def test_query_ranks_what_bears_on_the_question_first(morning: Memory) -> None:
     found = morning.query("fridge", settings(), k=3).evidence
     assert found[0].node.text == "I open the fridge."
     assert len(found) == 3
-    assert found[0].relevance >= found[1].relevance >= found[2].relevance
+    assert found[0].relevance > max(found[1].relevance, found[2].relevance)
     assert all(0 <= evidence.relevance <= 1 for evidence in found)
 
 
