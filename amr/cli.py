@@ -15,6 +15,7 @@ from amr.errors import AmrError, BadInput, UsageError
 if TYPE_CHECKING:
     from amr.config import Settings
     from amr.memory import Filters, Memory
+    from amr.records import Answer
 
 app = typer.Typer(
     add_completion=False,
@@ -35,6 +36,8 @@ AsOfOption = Annotated[str | None, typer.Option("--as-of", help="Only what had b
 KnownAtOption = Annotated[str | None, typer.Option("--known-at", help="What the memory held at this wall clock.")]
 FromOption = Annotated[str | None, typer.Option("--from", help="Only what starts at this time or later.")]
 ToOption = Annotated[str | None, typer.Option("--to", help="Only what starts at this time or earlier.")]
+MaxCostOption = Annotated[float | None, typer.Option("--max-cost", min=0, help="Dollars never to be passed.")]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Show how the evidence was found.")]
 CountOption = Annotated[int, typer.Option("--k", min=1, max=1000, help="How many pieces of evidence.")]
 
 
@@ -58,12 +61,15 @@ def _common(
 
 @app.command()
 def ingest(
-    path: Annotated[Path, typer.Argument(help="A video, a folder of clips, captions (.srt, .vtt) or events (.jsonl).")],
+    path: Annotated[Path, typer.Argument(help="A video, a folder of clips, captions, a .csv or .jsonl of events.")],
     captions: Annotated[Path | None, typer.Option("--captions", help="Captions of the video: srt, vtt, jsonl.")] = None,
     captions_kind: Annotated[
         str | None, typer.Option("--captions-kind", help="What captions are: auto, speech or narration.")
     ] = None,
     source: Annotated[str | None, typer.Option("--source", help="The name of this source.")] = None,
+    wearer: Annotated[
+        list[str] | None, typer.Option("--wearer", help="A name of who wears the camera; may be given again.")
+    ] = None,
     clip_seconds: Annotated[float | None, typer.Option("--clip-seconds", help="Length of a clip.")] = None,
     perceiver: Annotated[
         str | None, typer.Option("--perceiver", help="embedded, null, or a model such as openrouter:VENDOR/MODEL.")
@@ -71,7 +77,7 @@ def ingest(
     embedder: Annotated[str | None, typer.Option("--embedder", help="embedded, or a model.")] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", help="Clips in flight.")] = None,
     batch: Annotated[bool, typer.Option("--batch", help="Through the provider's Batch API: half price, slow.")] = False,
-    max_cost: Annotated[float | None, typer.Option("--max-cost", min=0, help="Dollars never to be passed.")] = None,
+    max_cost: MaxCostOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be called and cost at the most; send and write nothing.")
     ] = False,
@@ -106,6 +112,7 @@ def ingest(
             captions=captions,
             scope=scope,
             source=source,
+            wearer=wearer or (),
             keep_pass=keep_pass,
             follow=follow,
             max_cost=max_cost,
@@ -123,7 +130,9 @@ def ingest(
 
 @app.command()
 def ask(
-    question: Annotated[str, typer.Argument(help='For example "where is my phone".')],
+    question: Annotated[
+        str | None, typer.Argument(help='For example "where is my phone"; without one, on a terminal, many in turn.')
+    ] = None,
     k: CountOption = 10,
     as_of: AsOfOption = None,
     known_at: KnownAtOption = None,
@@ -133,15 +142,26 @@ def ask(
     scope: ScopeOption = "default",
     memory: MemoryOption = None,
     config: ConfigOption = None,
+    max_cost: MaxCostOption = None,
+    explain: ExplainOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """Answer a question strictly from the memory's evidence; exit 1 when it is not there."""
+    from amr.conversation import converse
     from amr.show import answer_json, answer_text
 
     filters = _filters(scope, source, as_of, known_at, after, before)
-    answer = _memory(memory).ask(_question(question), _settings(config), filters, k)
-    _print(json_output, lambda: answer_json(answer), lambda: answer_text(answer))
-    if not answer.found:
+    settings, asked = _settings(config), _memory(memory)
+
+    def answered(text: str, most: float | None) -> Answer:
+        answer = asked.ask(text, settings, filters, k, most)
+        _warn(answer)
+        _print(json_output, lambda: answer_json(answer, explain), lambda: answer_text(answer, explain))
+        return answer
+
+    if question is None and sys.stdin.isatty():
+        converse(answered, max_cost)
+    elif not answered(_question(question or ""), max_cost).found:
         raise typer.Exit(1)
 
 
@@ -157,14 +177,17 @@ def query(
     scope: ScopeOption = "default",
     memory: MemoryOption = None,
     config: ConfigOption = None,
+    max_cost: MaxCostOption = None,
+    explain: ExplainOption = False,
     json_output: JsonOption = False,
 ) -> None:
     """The evidence that bears on a question, best first, without an answer."""
     from amr.show import query_json, query_text
 
     filters = _filters(scope, source, as_of, known_at, after, before)
-    answer = _memory(memory).query(_question(question), _settings(config), filters, k)
-    _print(json_output, lambda: query_json(answer), lambda: query_text(answer))
+    answer = _memory(memory).query(_question(question), _settings(config), filters, k, max_cost)
+    _warn(answer)
+    _print(json_output, lambda: query_json(answer, explain), lambda: query_text(answer, explain))
     if not answer.found:
         raise typer.Exit(1)
 
@@ -219,6 +242,104 @@ def status(
 
 
 @app.command()
+def objects(
+    as_of: AsOfOption = None,
+    known_at: KnownAtOption = None,
+    after: FromOption = None,
+    before: ToOption = None,
+    source: SourceOption = None,
+    scope: ScopeOption = "default",
+    memory: MemoryOption = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Every object: its last state, place or holder, first and last seen, how often; exit 1 when there is none."""
+    from amr.retrieve.roster import objects_json, objects_text
+
+    found = _memory(memory).objects(_filters(scope, source, as_of, known_at, after, before))
+    _print(json_output, lambda: objects_json(found), lambda: objects_text(found))
+    if not found:
+        raise typer.Exit(1)
+
+
+@app.command()
+def people(
+    proposals: Annotated[bool, typer.Option("--proposals", help="Pairs that may well be one person.")] = False,
+    same: Annotated[tuple[str, str] | None, typer.Option("--same", help="These two are one person.")] = None,
+    different: Annotated[tuple[str, str] | None, typer.Option("--different", help="These two are two.")] = None,
+    as_of: AsOfOption = None,
+    known_at: KnownAtOption = None,
+    after: FromOption = None,
+    before: ToOption = None,
+    source: SourceOption = None,
+    scope: ScopeOption = "default",
+    memory: MemoryOption = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Everybody: first and last seen, where, how often; or who may be the same person, and the word on it.
+
+    Exit 1 when there is nobody.
+    """
+    from amr.show import proposals_json, proposals_text, settled_json, settled_text
+
+    if [proposals, same is not None, different is not None].count(True) > 1:
+        raise UsageError("Give one of --proposals, --same A B and --different A B.")
+    if not proposals and same is None and different is None:
+        _list_people(_memory(memory), _filters(scope, source, as_of, known_at, after, before), json_output)
+        return
+    pair = same or different
+    if pair is not None:
+        _memory(memory).settle(*pair, same is not None, scope)
+        _print(json_output, lambda: settled_json(pair, same is not None), lambda: settled_text(pair, same is not None))
+        return
+    found = _memory(memory).look_alikes(_filters(scope, source, as_of, known_at, after, before))
+    _print(json_output, lambda: proposals_json(found), lambda: proposals_text(found))
+    if not found:
+        raise typer.Exit(1)
+
+
+@app.command()
+def rebuild(
+    source: SourceOption = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")] = False,
+    scope: ScopeOption = "default",
+    memory: MemoryOption = None,
+    config: ConfigOption = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Make the memory anew from what was observed, by the rules of today; no model is called."""
+    from amr.show import progress_bar, rebuild_json, rebuild_text
+
+    with progress_bar(quiet) as (_, progress):
+        report = _memory(memory).rebuild(_settings(config), scope=scope, source=source, progress=progress)
+    _print(json_output, lambda: rebuild_json(report), lambda: rebuild_text(report))
+
+
+@app.command("eval")
+def eval_(
+    name: Annotated[str, typer.Argument(help="The benchmark: egolife-text or epic.")],
+    data: Annotated[Path | None, typer.Option("--data", help="The benchmark's data.")] = None,
+    questions: Annotated[Path | None, typer.Option("--questions", help="The questions, where they are apart.")] = None,
+    mcq: Annotated[Path | None, typer.Option("--mcq", help="egolife-text: the object questions of A3_TASHA.")] = None,
+    without: Annotated[list[str] | None, typer.Option("--without", help="Switch a channel off; repeatable.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="So many questions of each set.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder of this run (default: amr-eval/NAME-TIME).")] = None,
+    memory: Annotated[Path | None, typer.Option("--memory", help="A memory to use again (default: in --out).")] = None,
+    config: ConfigOption = None,
+    json_output: JsonOption = False,
+) -> None:
+    """Run a benchmark: the memory beside plain search, with 95 % intervals."""
+    from amr.evals.evaluate import evaluate
+    from amr.evals.report import report_json, report_text
+    from amr.evals.run import Options
+
+    options = Options(
+        data, questions, mcq, memory, out, tuple(without or ()), limit, lambda text: typer.echo(text, err=True)
+    )
+    report = evaluate(name, options, _settings(config))
+    _print(json_output, lambda: report_json(report), lambda: report_text(report))
+
+
+@app.command()
 def doctor(
     fetch: Annotated[str | None, typer.Option("--fetch", help="Fetch weights: speech.")] = None,
     memory: MemoryOption = None,
@@ -253,6 +374,15 @@ def schema(
     _print(True, lambda: json_schema(name), str)
 
 
+def _list_people(memory: Memory, filters: Filters, json_output: bool) -> None:
+    from amr.retrieve.roster import people_json, people_text
+
+    found = memory.people(filters)
+    _print(json_output, lambda: people_json(found), lambda: people_text(found))
+    if not found:
+        raise typer.Exit(1)
+
+
 def _memory(directory: Path | None) -> Memory:
     from amr.memory import Memory
 
@@ -269,6 +399,11 @@ def _question(text: str) -> str:
     if not text.strip():
         raise UsageError('Ask something, for example: amr ask "where is my phone".')
     return text
+
+
+def _warn(answer: Answer) -> None:
+    for warning in answer.warnings:
+        typer.echo(warning, err=True)
 
 
 def _filters(

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from amr.allocator import collecting_seldom
 from amr.errors import BadInput, ProviderError, UsageError
 from amr.interrupt import Interrupted
-from amr.records import Answer, Edge, Evidence, Node, Usage
+from amr.records import Answer, Edge, Evidence, Node
 from amr.store import database
 from amr.store.rows import CallSum, SourceRow, View
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from amr.config import Settings
+    from amr.retrieve.people import Proposal
+    from amr.retrieve.roster import ObjectSeen, PersonSeen
     from amr.store.snapshot import Snapshot
-    from amr.write.ingest import SourceReport
+    from amr.write.pipeline import SourceReport
     from amr.write.rehearse import Estimate
+
+T = TypeVar("T")
 
 _SCOPE_BYTES = 64
 """Escaped, the longest name must still be the name of a folder."""
@@ -59,7 +62,10 @@ class Status:
 
 @dataclass(frozen=True)
 class Filters:
-    """What a question may see: a scope, and optionally a source and times as the user wrote them."""
+    """What a question may see: a scope, and optionally a source and times as the user wrote them.
+
+    `without` names channels that are switched off for this question.
+    """
 
     scope: str = "default"
     source: str | None = None
@@ -68,6 +74,7 @@ class Filters:
     after: str | None = None
     before: str | None = None
     kinds: tuple[str, ...] = ("event", "turn", "fact")
+    without: tuple[str, ...] = ()
 
 
 @dataclass
@@ -78,6 +85,16 @@ class IngestReport:
     models: dict[str, str] = field(default_factory=dict)
     cost_usd: float = 0.0
     seconds: float = 0.0
+
+
+@dataclass
+class RebuildReport:
+    """What `rebuild` did, source by source, and the root hash of the memory before and after it."""
+
+    sources: list[SourceReport]
+    root_before: str
+    root_after: str
+    seconds: float
 
 
 @dataclass
@@ -102,17 +119,19 @@ class Memory:
         captions: Path | None = None,
         scope: str = "default",
         source: str | None = None,
+        wearer: Sequence[str] = (),
         keep_pass: bool = False,
         follow: bool = False,
         max_cost: float | None = None,
         notice: Callable[[str], None] = lambda text: None,
         progress: Callable[[str, int | None, int], None] = lambda name, total_ms, done_ms: None,
     ) -> IngestReport:
-        """Writes a video, a folder of clips, a caption file or an events JSONL into the memory.
+        """Writes a video, a folder of clips, captions, narrations or an events JSONL into the memory.
 
-        What is already there is skipped, so the same command continues after any interruption. `max_cost` is in
-        dollars. `notice` gets one sentence on what will be perceived; `progress` the source's name, its length in
-        milliseconds if known, and how far it is. Raises BadInput, UsageError, ProviderError.
+        `wearer` are names of who wears the camera, kept for the scope. What is already there is skipped, so the
+        same command continues after any interruption. `max_cost` is in dollars. `notice` gets one sentence on what
+        will be perceived; `progress` the source's name, its length in milliseconds if known, and how far it is.
+        Raises BadInput, UsageError, ProviderError.
         """
         from amr.media.source import open_sources
         from amr.models.budget import Budget
@@ -121,7 +140,9 @@ class Memory:
         from amr.perceive.perceiver import load_perceiver
         from amr.store.writer import writing
         from amr.write.batches import fetch_in_batches, wants_batches
-        from amr.write.ingest import Tools, ingest_source
+        from amr.write.ingest import ingest_source
+        from amr.write.pipeline import Tools
+        from amr.write.wearer import settle_wearer
 
         _check_scope(scope)
         started = time.monotonic()
@@ -129,11 +150,12 @@ class Memory:
         models = Models(settings, Calls(self.directory / "calls", command), Budget(max_cost))
         sources = open_sources(path, settings, captions=captions, name=source, follow=follow)
         perceiver = load_perceiver(settings, models)
-        tools = Tools(settings, models, perceiver, models.embedder())
+        tools = Tools(settings, models, models.embedder())
         notice(perceiver.notice(any(s.has_captions for s in sources)))
         report = IngestReport(models={**perceiver.models, **tools.roles(sources)})
-        with writing(self.directory, command, tools.embedder.name) as writer:
+        with collecting_seldom(), writing(self.directory, command, tools.embedder.name) as writer:
             try:
+                settle_wearer(writer, sources, scope, wearer)
                 if wants_batches(settings):
                     fetch_in_batches(
                         models, self.directory, lambda: open_sources(path, settings, captions, source), scope, notice
@@ -144,7 +166,7 @@ class Memory:
                     def advance(done_ms: int, name: str = name, total: int | None = total) -> None:
                         progress(name, total, done_ms)
 
-                    report.sources.append(ingest_source(writer, one, tools, scope, keep_pass, advance))
+                    report.sources.append(ingest_source(writer, one, perceiver, tools, scope, keep_pass, advance))
             except (ProviderError, Interrupted):
                 writer.add_calls(models.calls.take_rows())
                 raise
@@ -152,6 +174,42 @@ class Memory:
         report.cost_usd = models.budget.spent_usd
         report.seconds = time.monotonic() - started
         return report
+
+    def rebuild(
+        self,
+        settings: Settings,
+        *,
+        scope: str = "default",
+        source: str | None = None,
+        progress: Callable[[str, int | None, int], None] = lambda name, total_ms, done_ms: None,
+    ) -> RebuildReport:
+        """Makes nodes, edges, mentions and vectors anew from what was observed, without calling a model.
+
+        For all sources of a scope, or one. Each keeps what it has until the new is whole. Raises ProviderError when
+        a reply would be needed that is not on disk; UsageError, BadInput.
+        """
+        from amr.models.calls import Calls
+        from amr.store.writer import writing
+        from amr.write.rebuild import rebuild_source
+
+        started = time.monotonic()
+        with database.reading(self.directory) as snapshot:
+            rows = snapshot.sources(scope)
+            chosen = _chosen(rows, source)
+            embedder, root = snapshot.meta("embedder") or "", snapshot.root_hash()
+        if not rows:
+            raise UsageError(f"There is no source in the scope {scope} to rebuild; amr status lists what there is.")
+        calls = Calls(self.directory / "calls", "amr rebuild")
+        reports = []
+        with collecting_seldom(), writing(self.directory, "amr rebuild", embedder) as writer:
+            for row in [chosen] if chosen else rows:
+
+                def advance(done_ms: int, row: SourceRow = row) -> None:
+                    progress(row.name, row.duration_ms, done_ms)
+
+                reports.append(rebuild_source(writer, row, settings, calls, embedder, advance))
+        with database.reading(self.directory) as snapshot:
+            return RebuildReport(reports, root, snapshot.root_hash(), time.monotonic() - started)
 
     def rehearse(
         self,
@@ -170,57 +228,75 @@ class Memory:
         sources = open_sources(path, settings, captions=captions, name=source)
         return rehearse(self.directory, sources, settings, scope)
 
-    @contextmanager
-    def _asked(
-        self, question: str, scope: str, settings: Settings
-    ) -> Iterator[tuple[Snapshot, NDArray[np.float32] | None, Usage]]:
-        """The memory, the question's vector by the embedder that wrote it, and what that used.
-
-        No vector stands for that of the embedder in the package. A model is called while the memory is closed.
-        """
-        from amr.models.embedding import EMBEDDER_NAME
-
-        _prepare(question)
-        with database.reading(self.directory, scope) as snapshot:
-            written_by = snapshot.meta("embedder") or EMBEDDER_NAME
-            if written_by == EMBEDDER_NAME:
-                yield snapshot, None, Usage()
-                return
-        from amr.models.calls import Calls
-        from amr.models.open import Models
-
-        name, _, dimensions = written_by.rpartition("@")
-        models = Models(settings, Calls(self.directory / "calls", "amr ask"))
-        lane = models.embedder_named(name, int(dimensions)).embed([question])[0]
-        sent = [row for row in models.calls.take_rows() if not row.cached]
-        usage = Usage(len(sent), sum(row.prompt_tokens for row in sent), 0, sum(row.cost_usd or 0.0 for row in sent))
-        with database.reading(self.directory, scope) as snapshot:
-            yield snapshot, lane, usage
-
-    def query(self, question: str, settings: Settings, filters: Filters = Filters(), k: int = 10) -> Answer:
+    def query(
+        self,
+        question: str,
+        settings: Settings,
+        filters: Filters = Filters(),
+        k: int = 10,
+        max_cost: float | None = None,
+    ) -> Answer:
         """The `k` pieces of evidence that bear most on a question, best first, as an answer without words.
 
         `found` says whether the best of it really bears on the question; what was looked at comes in any case.
+        `max_cost` is in dollars. Raises ProviderError when a model that is named in the settings cannot be called.
         """
         from amr.retrieve.query import query
 
-        return self._answered(query, question, settings, filters, k)
+        return self._answered(query, question, settings, filters, k, max_cost)
 
-    def ask(self, question: str, settings: Settings, filters: Filters = Filters(), k: int = 10) -> Answer:
-        """Answers a question from the memory's evidence alone, or says that it is not there."""
+    def ask(
+        self,
+        question: str,
+        settings: Settings,
+        filters: Filters = Filters(),
+        k: int = 10,
+        max_cost: float | None = None,
+    ) -> Answer:
+        """Answers a question from the memory's evidence alone, or says that it is not there.
+
+        As `query`; also raises ProviderError when the model that answers gives no answer.
+        """
         from amr.retrieve.ask import ask
 
-        return self._answered(ask, question, settings, filters, k)
+        return self._answered(ask, question, settings, filters, k, max_cost)
 
     def _answered(
-        self, retrieve: Callable[..., Answer], question: str, settings: Settings, filters: Filters, k: int
+        self,
+        retrieve: Callable[..., Answer],
+        question: str,
+        settings: Settings,
+        filters: Filters,
+        k: int,
+        max_cost: float | None,
     ) -> Answer:
+        from amr.models.embedding import EMBEDDER_NAME
+        from amr.retrieve.ask import ask
+
         started = time.monotonic()
-        with self._asked(question, filters.scope, settings) as (snapshot, lane, usage):
-            answer = retrieve(snapshot, self.directory, question, _view(snapshot, filters), settings, k, lane)
-        answer.as_of, answer.usage = filters.as_of, usage
+        _prepare()
+
+        def without_model(snapshot: Snapshot, view: View) -> tuple[str, Answer | None]:
+            written_by = snapshot.meta("embedder") or EMBEDDER_NAME
+            if written_by != EMBEDDER_NAME or settings.reads_with_model:
+                return written_by, None
+            return written_by, retrieve(snapshot, self.directory, question, view, settings, k)
+
+        written_by, answer = self._read(filters, without_model)
+        if answer is None:
+            from amr.retrieve.by_model.reading import Reader
+
+            reader = Reader(self.directory, question, settings, f"amr {retrieve.__name__}", max_cost)
+            in_words = retrieve is ask and bool(settings.model_of("answer"))
+            read = partial(self._read, filters)
+            answer = reader.answer(retrieve, read, written_by, k, filters.as_of, in_words)
+        answer.as_of = filters.as_of
         answer.seconds = time.monotonic() - started
         return answer
+
+    def _read(self, filters: Filters, work: Callable[[Snapshot, View], T]) -> T:
+        """What is found in the memory, opened for a moment, and in what a question may see of it."""
+        return database.read(self.directory, filters.scope, lambda snapshot: work(snapshot, _view(snapshot, filters)))
 
     def timeline(
         self, filters: Filters = Filters(), person: str | None = None, object: str | None = None
@@ -235,13 +311,51 @@ class Memory:
         with database.reading(self.directory) as snapshot:
             ids = snapshot.visible(_view(snapshot, filters))
             if person is not None:
-                name = WEARER if person.lower() in _OWN_NAMES else handle(person)
-                ids = np.intersect1d(ids, snapshot.mentioning(filters.scope, [name], "person"))
+                own = {*_OWN_NAMES, *(handle(one) for one in snapshot.wearer(filters.scope))}
+                name = WEARER if {person.lower(), handle(person)} & own else handle(person)
+                same = snapshot.people.classes(_view(snapshot, filters)).all_of([name])
+                ids = np.intersect1d(ids, snapshot.mentioning(filters.scope, same, "person"))
             if object is not None:
                 name = handle(normalise_object(object))
                 ids = np.intersect1d(ids, snapshot.mentioning(filters.scope, [name], "object"))
             nodes = sorted(snapshot.nodes(ids).values(), key=_when)
             return evidence_of(snapshot, self.directory, nodes)
+
+    def objects(self, filters: Filters = Filters()) -> list[ObjectSeen]:
+        """Every object with its last known state, the most often seen first."""
+        from amr.retrieve.roster import objects
+
+        with database.reading(self.directory) as snapshot:
+            return objects(snapshot, _view(snapshot, filters))
+
+    def people(self, filters: Filters = Filters()) -> list[PersonSeen]:
+        """Every person, the most often seen first."""
+        from amr.retrieve.roster import people
+
+        with database.reading(self.directory) as snapshot:
+            return people(snapshot, _view(snapshot, filters))
+
+    def look_alikes(self, filters: Filters = Filters()) -> list[Proposal]:
+        """Persons that may well be one under two handles, and that nobody has settled, best first."""
+        from amr.retrieve.people import proposals
+
+        with database.reading(self.directory) as snapshot:
+            return proposals(snapshot, _view(snapshot, filters))
+
+    def settle(self, first: str, second: str, same: bool, scope: str = "default") -> None:
+        """Records that two handles are one person, or two; what was decided before is kept as history.
+
+        Raises UsageError when there is no such person, or other decisions say otherwise.
+        """
+        from amr.language.names import handle
+        from amr.store.writer import writing
+        from amr.write.people import settle
+
+        with database.reading(self.directory) as snapshot:
+            embedder = snapshot.meta("embedder") or ""
+        a, b = handle(first), handle(second)
+        with writing(self.directory, f"amr people --{'same' if same else 'different'} {a} {b}", embedder) as writer:
+            settle(writer, scope, a, b, same)
 
     def show(self, node_id: int) -> Shown:
         """One node with its standing edges. Raises BadInput when there is no such node."""
@@ -289,15 +403,16 @@ def _bytes_in(directory: Path) -> int:
     return total
 
 
-def _prepare(question: str) -> None:
+@cache
+def _prepare() -> None:
     """Loads what any question needs before the memory is open, so that no writer waits for it."""
     import numpy.ma  # noqa: F401, used by DuckDB for every column
 
     from amr.models.embedding import embed
     from amr.retrieve.question import read_question
 
-    embed([question])
-    read_question(question, frozenset())
+    embed(["what"])
+    read_question("What did I do?")
 
 
 def _when(node: Node) -> tuple[int, int]:
@@ -324,6 +439,7 @@ def _view(snapshot: Snapshot, filters: Filters) -> View:
         to_ms=moment(filters.before, end_of_day=True),
         known_at=known_at,
         kinds=filters.kinds,
+        without=frozenset(filters.without),
     )
 
 

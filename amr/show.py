@@ -9,12 +9,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from amr.doctor import Finding
-from amr.memory import IngestReport, Shown, Status
+from amr.memory import IngestReport, RebuildReport, Shown, Status
 from amr.records import Answer, Evidence
+from amr.retrieve.explain import explain_text
 from amr.retrieve.json_out import answer_json, evidence_json, query_json
 from amr.retrieve.times import show_time
 
 if TYPE_CHECKING:
+    from amr.retrieve.people import Proposal
     from amr.write.rehearse import Estimate
 
 __all__ = ["answer_json", "query_json"]
@@ -122,6 +124,47 @@ def ingest_text(report: IngestReport) -> str:
     return "\n".join(lines)
 
 
+def rebuild_json(report: RebuildReport) -> dict[str, Any]:
+    """The `rebuild` object: what was made of each source, and the root hash before and after."""
+    names = ("source_id", "source", "clips", "clips_failed", "nodes", "edges", "merges")
+    return {
+        "root_before": report.root_before,
+        "root_after": report.root_after,
+        "seconds": round(report.seconds, 3),
+        "sources": [{name: getattr(s, name) for name in names} for s in report.sources],
+    }
+
+
+def rebuild_text(report: RebuildReport) -> str:
+    """One line per source, and whether anything is different."""
+    lines = [f"{s.source}: {s.clips} clips, {s.nodes} nodes, {s.edges} edges" for s in report.sources]
+    same = report.root_before == report.root_after
+    return "\n".join([*lines, f"root hash  {report.root_after} ({'as before' if same else 'changed'})"])
+
+
+def proposals_json(found: list[Proposal]) -> dict[str, Any]:
+    """The `people --proposals` object."""
+    return {"proposals": [{"persons": list(pair.handles), "why": pair.why, "score": pair.score} for pair in found]}
+
+
+def proposals_text(found: list[Proposal]) -> str:
+    """One line per pair, and what to do about it."""
+    if not found:
+        return "Nobody looks like somebody else."
+    lines = [f"{a}  {b}  ({pair.why} {pair.score:.2f})" for pair in found for a, b in [pair.handles]]
+    return "\n".join([*lines, "Settle a pair with amr people --same A B or --different A B."])
+
+
+def settled_json(pair: tuple[str, str], same: bool) -> dict[str, Any]:
+    """The `people --same` and `--different` object."""
+    return {"persons": list(pair), "same": same}
+
+
+def settled_text(pair: tuple[str, str], same: bool) -> str:
+    """What was settled, as a sentence."""
+    return f"{pair[0]} and {pair[1]} are {'one person' if same else 'two persons'} from now on."
+
+
 def estimate_json(estimate: Estimate) -> dict[str, Any]:
     """The object of `ingest --dry-run`; dollars are an upper bound, null where a price is not known."""
     return {
@@ -148,18 +191,19 @@ def _at_most(dollars: float | None) -> str:
     return "price not known" if dollars is None else f"at most ${dollars:.4f}"
 
 
-def answer_text(answer: Answer) -> str:
-    """The answer, then the evidence it rests on."""
+def answer_text(answer: Answer, explain: bool = False) -> str:
+    """The answer, then the evidence it rests on; with `explain`, then how that was found."""
     cited = {node_id for claim in answer.claims for node_id in claim.evidence}
     proof = [piece for piece in answer.evidence if piece.node.node_id in cited]
-    return "\n".join([answer.answer, *(_evidence_line(piece) for piece in (proof if answer.found else []))])
+    lines = [answer.answer, *(_evidence_line(piece) for piece in (proof if answer.found else []))]
+    return "\n".join([*lines, *([explain_text(answer)] if explain else [])])
 
 
-def query_text(answer: Answer) -> str:
-    """The evidence, and whether it really bears on the question."""
-    if answer.found or not answer.evidence:
-        return evidence_text(answer.evidence)
-    return f"Nothing in this memory bears on that; the nearest is:\n{evidence_text(answer.evidence)}"
+def query_text(answer: Answer, explain: bool = False) -> str:
+    """The evidence, and whether it really bears on the question; with `explain`, then how it was found."""
+    none = "Nothing in this memory bears on that; the nearest is:"
+    lines = [] if answer.found or not answer.evidence else [none]
+    return "\n".join([*lines, evidence_text(answer.evidence), *([explain_text(answer)] if explain else [])])
 
 
 def evidence_text(found: list[Evidence]) -> str:

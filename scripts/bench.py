@@ -11,8 +11,10 @@ import sys
 from collections.abc import Callable
 
 from bench_commands import command_rows
+from bench_ingest import week_rows
 from bench_media import memory_rows, perceiving_rows, speed_rows
 from bench_models import model_rows
+from bench_query import query_rows
 from bench_store import commit_rows, gate_rows, text_rows
 from bench_tools import Row
 
@@ -21,6 +23,8 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
     "commit": commit_rows,
     "gate": gate_rows,
     "text": text_rows,
+    "week": week_rows,
+    "query": query_rows,
     "speed": speed_rows,
     "perceiving": perceiving_rows,
     "memory": memory_rows,

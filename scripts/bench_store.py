@@ -19,6 +19,7 @@ from amr.config import load_settings
 from amr.memory import Memory
 from amr.models.embedding import EMBEDDER_NAME, embed
 from amr.perceive.perception import Perceived
+from amr.records import Node
 from amr.store import gate
 from amr.store.rows import Batch, ClipRow, ObservationRow, PassRow, SourceRow
 from amr.store.writer import Writer, writing
@@ -45,13 +46,13 @@ class Film:
     def write(self, indexes: range) -> float:
         """Commits clips in one transaction; returns the seconds it took."""
         batch, self._opening = self._opening, Batch()
-        for index in indexes:
-            self._add(batch, index)
+        nodes = [node for index in indexes for node in self._add(batch, index)]
+        link_events(self._writer, self._view, batch, nodes)
         started = time.perf_counter()
         self._writer.commit(batch)
         return time.perf_counter() - started
 
-    def _add(self, batch: Batch, index: int) -> None:
+    def _add(self, batch: Batch, index: int) -> list[Node]:
         source, begin = self._source, index * 10_000
         place = ClipPlace(
             "default", source.source_id, "film", self._pass.pass_id, self._parent, index, begin, begin + 10_000, None
@@ -65,13 +66,13 @@ class Film:
         batch.nodes += nodes
         batch.mentions += [mention for node in nodes for mention in mentions_of(node)]
         batch.vectors += [(node.node_id, "text", vector) for node, vector in zip(nodes, vectors, strict=True)]
-        link_events(self._writer, self._view, batch, nodes)
         batch.clips.append(ClipRow(source.source_id, self._pass.pass_id, index, begin, begin + 10_000, "", "done"))
         batch.observations.append(
             ObservationRow(
                 source.source_id, index, self._pass.pass_id, seen.model_dump_json(), None, None, "bench", 0.0
             )
         )
+        return nodes
 
 
 @contextmanager

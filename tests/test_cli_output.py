@@ -124,7 +124,7 @@ def test_status_prints_its_object(memory: Path) -> None:
     check(status, STATUS)
     assert (status["memory"], len(status["root_hash"])) == (str(memory), 64)
     assert status["nodes"] == {"event": 10, "scope": 1, "source": 1}
-    assert status["edges"] == {"temporal": 9}
+    assert status["edges"] == {"object_lifecycle": 9, "temporal": 9}
     assert [(source["source"], source["complete"], source["clips"]) for source in status["sources"]] == [
         ("walk.mp4", True, 10)
     ]
@@ -161,7 +161,7 @@ def test_show_prints_a_node_with_its_edges(memory: Path) -> None:
     shown = ran("show", event["node_id"], "--json", "--memory", memory).json
     check(shown, EVIDENCE)
     assert (shown["text"], len(shown["hash"])) == (event["text"], 64)
-    assert {edge["channel"] for edge in shown["edges"]} == {"temporal"}
+    assert {edge["channel"] for edge in shown["edges"]} == {"object_lifecycle", "temporal"}
     assert {event["node_id"]} == {edge[end] for edge in shown["edges"] for end in ("from", "to")} & {event["node_id"]}
     assert event["text"] in ran("show", event["node_id"], "--memory", memory).out
 
@@ -172,7 +172,8 @@ def test_schema_lists_the_formats_and_prints_each_as_valid_json_schema() -> None
     for name in names:
         schema = ran("schema", name).json
         assert schema["type"] == "object"
-        assert schema["additionalProperties"] is False
+        # The rows of clip captions are another project's, which may say more than is read.
+        assert (schema.get("additionalProperties") is False) == (name != "clip_captions")
         assert set(schema["required"]) <= set(schema["properties"])
 
 
