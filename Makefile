@@ -11,11 +11,13 @@ DEMO_MEMORY ?= demo-memory
 $(BIN)/amr: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[$(FAISS)]"
+	@$(BIN)/python -m compileall -q amr
 	@touch $@
 
 $(VENV)/dev-installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[$(FAISS),speech-offline,dev]"
+	@$(BIN)/python -m compileall -q amr
 	@touch $@
 
 demo: $(BIN)/amr

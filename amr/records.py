@@ -312,6 +312,28 @@ class Claim:
     supported: bool
 
 
+@dataclass(frozen=True)
+class CallRow:
+    """One row of the `calls` table. A paid call is one with its `key`, `wall_ms` and `cached = false`.
+
+    After a kill the next command reports a paid call again when it finds the reply on disk: store it unless
+    that row is already there. A cached call costs nothing; its tokens are those of the reply.
+    """
+
+    key: str
+    role: str
+    prompt: str
+    prompt_hash: str
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    latency_ms: float
+    cached: bool
+    command: str
+    wall_ms: int
+
+
 @dataclass
 class Usage:
     """What models were called for a question: nothing, unless one is configured."""

@@ -20,30 +20,9 @@ from blake3 import blake3
 
 from amr.models.capabilities import Capabilities
 from amr.models.chat import CallFailed, ChatModel, ChatReply, ChatRequest, Usage
+from amr.records import CallRow
 
 _LAYOUT = 1
-
-
-@dataclass(frozen=True)
-class CallRow:
-    """One row of the `calls` table. A paid call is one with its `key`, `wall_ms` and `cached = false`.
-
-    After a kill the next command reports a paid call again when it finds the reply on disk: store it unless
-    that row is already there. A cached call costs nothing; its tokens are those of the reply.
-    """
-
-    key: str
-    role: str
-    prompt: str
-    prompt_hash: str
-    model: str
-    prompt_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
-    latency_ms: float
-    cached: bool
-    command: str
-    wall_ms: int
 
 
 @dataclass(frozen=True)

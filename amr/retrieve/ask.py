@@ -28,6 +28,7 @@ from amr.retrieve.sequence import Reply, first_or_last, in_sequence
 from amr.retrieve.sightings import moment
 from amr.retrieve.things import things
 from amr.retrieve.who import who
+from amr.retrieve.words import bag_of_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,12 +103,19 @@ def _drawn(search: Search, found: Sequence[Candidate], asked: Clauses) -> _Drawn
         told = last_known(search, search.question.target, max((one.relevance for one in found), default=0.0))
     if reply is not None and not (told is not None and _is_later(told, reply)):
         return _Drawn(_as_candidates(search, reply.cited), reply.text, reply)
-    if told is not None:
+    if told is not None and not _beside_the_unheard_of(search, asked):
         return _Drawn(told.cited, wording.whereabouts(told.state, told.node, told.room), state=told.state)
-    if asked.count and asked.acts and not asked.usual:
-        return _Drawn([], wording.NOTHING)  # a number is right or wrong: no deed to count is no answer
+    # A number is right or wrong: no deed to count is no answer.
+    if told is not None or (asked.count and asked.acts and not asked.usual):
+        return _Drawn([], wording.NOTHING)
     used = [one for one in extract.best(search.question, found) if _tells_of_target(search, one)]
     return _Drawn(used, extract.answer(search.question, used) if used else wording.NOTHING)
+
+
+def _beside_the_unheard_of(search: Search, asked: Clauses) -> bool:
+    """Whether the time asked about is told by a thing that the memory never mentions: "before I lost the bonsai"."""
+    clause = set(bag_of_text(asked.clause).words)
+    return any(term.kind in ("noun", "name") and term.word in clause for term in search.absent)
 
 
 def _limited(snapshot: Snapshot, question: str, view: View) -> tuple[str, View]:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from amr.models.calls import CallRow
+from amr.records import CallRow
 
 
 def _file(directory: Path) -> Path:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from amr.models.calls import CallRow
-from amr.records import Edge, Mention, Node
+from amr.records import CallRow, Edge, Mention, Node
 
 
 @dataclass

@@ -12,8 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from amr.errors import BadInput
-from amr.models.calls import CallRow
-from amr.records import Edge, Mention, Node
+from amr.records import CallRow, Edge, Mention, Node
 from amr.store import asked, database, gate, text, vectors
 from amr.store.folds import Folds
 from amr.store.hashing import EMPTY_SUM, add_to_sum, canonical_json, world_hash

@@ -96,6 +96,7 @@ def test_what_somebody_said_is_in_their_words(morning: Memory) -> None:
         "Where is the blue helmet?",
         "When did I feed the parrot?",
         "Where is the red mug?",
+        "Where did I put my phone before I lost the bonsai?",
         "When did I wash the phone?",
         "What did Shure say about the morning?",
         "我把雨伞放在哪里了?",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from amr.models.calls import CallRow
+from amr.records import CallRow
 from amr.store import asked, database
 from amr.store.writer import writing
 from tests.support.memories import EMBEDDER
