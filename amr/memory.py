@@ -270,10 +270,11 @@ class Memory:
         k: int,
         max_cost: float | None,
     ) -> Answer:
+        started = time.monotonic()
+        database.start_engine()
         from amr.models.embedding import EMBEDDER_NAME
         from amr.retrieve.ask import ask
 
-        started = time.monotonic()
         _prepare()
 
         def without_model(snapshot: Snapshot, view: View) -> tuple[str, Answer | None]:

@@ -23,7 +23,7 @@ Modality = Literal["seen", "heard", "read", "told"]
 
 
 class _Report(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)  # a question validates none of these
 
 
 class Character(_Report):
@@ -144,6 +144,8 @@ class ClipsRow(_Report):
 class CaptionLine(BaseModel):
     """One line of a clip's captions or transcript; times are numbers HHMMSS on the wall clock."""
 
+    model_config = ConfigDict(defer_build=True)
+
     start: int
     end: int
     text: str
@@ -155,6 +157,8 @@ class ClipCaptionsRow(BaseModel):
 
     The rows are EgoLife's own, so unlike in the package's formats other keys may be there.
     """
+
+    model_config = ConfigDict(defer_build=True)
 
     video_file: str
     data: list[CaptionLine]

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -37,6 +38,7 @@ def database_file(directory: Path) -> Path:
 
 
 _idle: list[duckdb.DuckDBPyConnection] = []
+_starting: list[threading.Thread] = []
 _let_go = count(1)
 
 
@@ -68,9 +70,27 @@ def connected(directory: Path, read_only: bool) -> Iterator[duckdb.DuckDBPyConne
         connection.close()
 
 
+def start_engine() -> None:
+    """Has an engine started by another thread, while this one loads what else it needs."""
+
+    def start() -> None:
+        with suppress(duckdb.Error):  # it is told by whoever needs the engine
+            _idle.append(_new_engine())
+
+    if not _idle and not _starting:
+        _starting.append(threading.Thread(target=start))
+        _starting[-1].start()
+
+
 def _engine() -> duckdb.DuckDBPyConnection:
     with suppress(IndexError):
+        _starting.pop().join()
+    with suppress(IndexError):
         return _idle.pop()
+    return _new_engine()
+
+
+def _new_engine() -> duckdb.DuckDBPyConnection:
     # Without a file of its own, an engine that runs out of memory would spill into the current folder.
     spill = Path(tempfile.gettempdir()) / f"amr-{os.getpid()}"
     engine = duckdb.connect(config={"threads": 2, "temp_directory": str(spill)})
