@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from amr.allocator import collecting_seldom
 from amr.errors import BadInput, ProviderError, UsageError
 from amr.interrupt import Interrupted
-from amr.records import Answer, Edge, Evidence, Node
+from amr.records import WEARER, Answer, Edge, Evidence
 from amr.store import database
 from amr.store.rows import CallSum, SourceRow, View
 
@@ -307,7 +307,6 @@ class Memory:
 
         from amr.language.names import handle, normalise_object
         from amr.retrieve.evidence import evidence_of
-        from amr.retrieve.question import WEARER
 
         with database.reading(self.directory) as snapshot:
             ids = snapshot.visible(_view(snapshot, filters))
@@ -319,7 +318,7 @@ class Memory:
             if object is not None:
                 name = handle(normalise_object(object))
                 ids = np.intersect1d(ids, snapshot.mentioning(filters.scope, [name], "object"))
-            nodes = sorted(snapshot.nodes(ids).values(), key=_when)
+            nodes = sorted(snapshot.nodes(ids).values(), key=lambda node: node.in_time)
             return evidence_of(snapshot, self.directory, nodes)
 
     def objects(self, filters: Filters = Filters()) -> list[ObjectSeen]:
@@ -414,11 +413,6 @@ def _prepare() -> None:
 
     embed(["what"])
     read_question("What did I do?")
-
-
-def _when(node: Node) -> tuple[int, int]:
-    start = node.t_start_ms or 0
-    return (start if node.time_ms is None else node.time_ms), node.node_id
 
 
 def _view(snapshot: Snapshot, filters: Filters) -> View:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+WEARER = "wearer"
+"""The id and the handle of the person who wears the camera."""
+
 Modality = Literal["seen", "heard", "read", "told"]
 """How an event became known: in the picture, in the sound, as text in view, or from a caption about the clip."""
 
@@ -241,6 +244,16 @@ class Node:
     valid_to: int | None = None
     learnt_at: int = 0
     retired_at: int | None = None
+
+    @property
+    def moment_ms(self) -> int:
+        """When it begins: on the wall clock where its source has one, else from its source's start."""
+        return (self.t_start_ms or 0) if self.time_ms is None else self.time_ms
+
+    @property
+    def in_time(self) -> tuple[int, int]:
+        """Its place in time, to sort by; ties go by id."""
+        return self.moment_ms, self.node_id
 
 
 @dataclass

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from amr.memory import Memory
-from tests.support.coded_video import Film, make_coded_video, random_film
+from tests.support.coded_video import Film, random_film
 from tests.support.command import amr, assert_one_sentence, ran
 from tests.support.model_server import ModelServer
 from tests.support.model_server_faults import Fault
@@ -21,11 +21,6 @@ ENV = {"AMR_API_KEY": KEY}
 @pytest.fixture(scope="module")
 def script() -> Film:
     return random_film(11, 3)
-
-
-@pytest.fixture(scope="module")
-def video(script: Film, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_coded_video(script, tmp_path_factory.mktemp("coded") / "film.mp4")
 
 
 @pytest.fixture(scope="module")

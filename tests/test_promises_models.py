@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import signal
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from amr.models.budget import BudgetReached
 from amr.models.capabilities import capabilities_of
 from amr.models.names import parse_model_name
 from amr.resources import resource
-from tests.support.coded_video import Film, expected_clips, make_coded_video, random_film, save_film
+from tests.support.coded_video import Film, expected_clips, random_film, save_film
 from tests.support.command import amr, commits_seen, ran, start, stopped
 from tests.support.model_server import ModelServer, over_http, separate_server
 from tests.support.model_server_faults import Fault
@@ -29,26 +28,6 @@ CLIPS = 8
 @pytest.fixture(scope="module")
 def script() -> Film:
     return random_film(3, CLIPS)
-
-
-@pytest.fixture(scope="module")
-def video(script: Film, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_coded_video(script, tmp_path_factory.mktemp("coded") / "film.mp4")
-
-
-@pytest.fixture(scope="module")
-def listening(script: Film) -> Iterator[ModelServer]:
-    with ModelServer([script], mode="local", key=KEY) as server:
-        yield server
-
-
-@pytest.fixture
-def server(listening: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelServer:
-    monkeypatch.setenv("AMR_API_KEY", KEY)
-    listening.faults.clear()
-    listening.log.clear()
-    listening.latency = 0.0
-    return listening
 
 
 @pytest.fixture(scope="module")

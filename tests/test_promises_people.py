@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,12 @@ import pytest
 from amr.config import load_settings
 from amr.errors import UsageError
 from amr.memory import Filters, Memory
-from tests.support.coded_video import Deed, Film, Happening, Thing, make_coded_video
+from tests.support.coded_video import Deed, Film, Happening, Thing
 from tests.support.command import amr, assert_one_sentence, contents, ran, root
 from tests.support.memories import events_jsonl
 from tests.support.model_server import ModelServer
 from tests.support.model_server_faults import Fault
-from tests.support.models import KEY, settings
+from tests.support.models import settings
 
 SEEN = (
     "girl in black hoodie",
@@ -43,24 +42,6 @@ def script() -> Film:
         for i, (who, thing) in enumerate(zip(SEEN, things, strict=True))
     ]
     return Film(7, 50.0, tuple(happenings))
-
-
-@pytest.fixture(scope="module")
-def video(script: Film, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_coded_video(script, tmp_path_factory.mktemp("coded") / "film.mp4")
-
-
-@pytest.fixture(scope="module")
-def listening(script: Film) -> Iterator[ModelServer]:
-    with ModelServer([script], mode="local", key=KEY) as server:
-        yield server
-
-
-@pytest.fixture
-def server(listening: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelServer:
-    monkeypatch.setenv("AMR_API_KEY", KEY)
-    listening.faults.clear()
-    return listening
 
 
 @pytest.fixture

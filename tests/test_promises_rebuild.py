@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +13,12 @@ import pytest
 
 from amr.config import load_settings
 from amr.memory import Filters, Memory
-from tests.support.coded_video import Film, make_coded_video, random_film
+from tests.support.coded_video import Film, random_film
 from tests.support.command import amr, assert_one_sentence, contents, moved_on, ran, root, start, stopped
 from tests.support.memories import events_jsonl, said
 from tests.support.model_server import ModelServer
 from tests.support.model_server_faults import Fault
-from tests.support.models import KEY, config_file, settings
+from tests.support.models import config_file, settings
 from tests.support.videos import make_video, srt
 
 CLIPS = 5
@@ -27,25 +27,6 @@ CLIPS = 5
 @pytest.fixture(scope="module")
 def script() -> Film:
     return random_film(5, CLIPS)
-
-
-@pytest.fixture(scope="module")
-def video(script: Film, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_coded_video(script, tmp_path_factory.mktemp("coded") / "film.mp4")
-
-
-@pytest.fixture(scope="module")
-def listening(script: Film) -> Iterator[ModelServer]:
-    with ModelServer([script], mode="local", key=KEY) as server:
-        yield server
-
-
-@pytest.fixture
-def server(listening: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelServer:
-    monkeypatch.setenv("AMR_API_KEY", KEY)
-    listening.faults.clear()
-    listening.log.clear()
-    return listening
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from amr.channels.chain import Seen
 from amr.channels.links import Arrival, Link
+from amr.records import WEARER
 
 NAME = "cross_modal"
 WITHIN_MS = 600_000
@@ -23,7 +24,7 @@ def link(new: Arrival) -> list[Link]:
     together: dict[tuple[int, str], tuple[Seen, list[str]]] = {}
     for person, previous in new.persons() if sense else ():
         other = _SENSE.get(previous.modality, sense)
-        if person != "wearer" and other != sense and new.gap_ms(previous) <= WITHIN_MS:
+        if person != WEARER and other != sense and new.gap_ms(previous) <= WITHIN_MS:
             how = "co-occurrence" if person.startswith("voice_") else "name"
             together.setdefault((previous.node_id, how), (previous, []))[1].append(person)
     return [

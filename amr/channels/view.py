@@ -88,7 +88,7 @@ class View:
 
     def _seen(self, node: Node) -> Seen:
         assert node.pass_id is not None
-        start = (node.t_start_ms or 0) if node.time_ms is None else node.time_ms
+        start = node.moment_ms
         end = start + (node.t_end_ms or 0) - (node.t_start_ms or 0)
         place = (start, self._tracks[node.pass_id].name, node.clip_first or 0, node.node_id)
         return Seen(node.node_id, node.hash, place, end, node.learnt_at, node.payload["modality"], node.retired_at)

@@ -460,11 +460,6 @@ class _Reader:
         self.at = phrases[-1].end
         return True
 
-    def _receives(self) -> bool:
-        """Whether the object so far is who receives: "handed me | the phone"."""
-        single = len(self.out.objects) == 1 and self.out.objects[0].end == self.at
-        return self.base in verb_list("transfer") and single and not self.recipient
-
     def _light(self, noun: Phrase) -> bool:
         """ "take a look at X" is "look at X", "a sip of tea" is "sip tea"."""
         known = verbs()

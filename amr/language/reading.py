@@ -19,11 +19,10 @@ from amr.language.phrases import PUNCTUATION, Nouns, Phrase, lists
 from amr.language.subjects import opens_with_verb
 from amr.language.terse import told_in_full
 from amr.language.tokens import Sentence, sentences, tokenise
-from amr.records import Action, ObjectReport
+from amr.records import WEARER, Action, ObjectReport
 
 Mood = Literal["statement", "question", "wish", "negation", "command", "other"]
 
-WEARER = "wearer"
 _INVERTED = frozenset(
     [
         "is",

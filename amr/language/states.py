@@ -6,6 +6,11 @@ from functools import cache
 
 from amr.language.lemmas import table
 
+HELD = frozenset(("held", "taken_out", "worn"))
+PLACED = frozenset(("located", "inside"))
+GONE = frozenset(("thrown_away", "consumed", "lost"))
+"""The classes of a thing that somebody has in hand, that lies somewhere, and that is no more."""
+
 
 @cache
 def _classes() -> dict[str, str]:

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from amr.records import Cue
 
 
+TEXT_KINDS = frozenset(("captions", "clip_captions", "events"))
+"""The kinds of source that have no film of their own."""
+
+
 @dataclass
 class Source:
     """Something to ingest. Its key identifies its content, without the scope; `uri` is its absolute path.

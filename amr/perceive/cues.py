@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 from amr.language.names import handle, split_speaker
 from amr.language.reading import is_narration, read_sentence
-from amr.records import Action, Character, Clip, EventReport, SpeakerTurn
+from amr.records import WEARER, Action, Character, Clip, EventReport, SpeakerTurn
 
-WEARER = "wearer"
 UNKNOWN_SPEAKER = "voice_unknown"
 """Somebody who was heard but not named: a voice, not a character."""
 

@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from amr.models.chat import Usage
+from amr.records import WEARER
 
 if TYPE_CHECKING:
     from amr.models.asking import RoleModel
     from amr.records import Action, ClipAnalysis, EventReport
 
-WEARER = "wearer"
-"""The id and the handle of the person who wears the camera."""
 
 MOST_WORDS = 80
 """No summary is longer; the prompts ask for 45."""

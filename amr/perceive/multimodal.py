@@ -16,10 +16,10 @@ from pydantic import BaseModel
 from amr.models.chat import RequestTooLarge
 from amr.models.prompts import prompt_hash
 from amr.perceive.clip_media import FULL, SMALLER, Quality, Sent, clip_media, seconds_in
-from amr.perceive.describe import WEARER, Refined, complete_actions, give_handles, summarise_events
+from amr.perceive.describe import Refined, complete_actions, give_handles, summarise_events
 from amr.perceive.perception import Perceived
 from amr.perceive.speech import NO_RECOGNISER, Recogniser, recognise
-from amr.records import ClipAnalysis, Modality
+from amr.records import WEARER, ClipAnalysis, Modality
 
 if TYPE_CHECKING:
     from amr.models.asking import RoleModel

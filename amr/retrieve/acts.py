@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from amr.language.lemmas import content_lemmas, lemma, singular, verb_list, verbs, word_list
 from amr.language.names import handle, normalise_object, owner
-from amr.language.reading import WEARER
-from amr.language.states import state_of, verbs_of
-from amr.records import Node
+from amr.language.states import PLACED, state_of, verbs_of
+from amr.records import WEARER, Node
 from amr.retrieve.anchors import object_handles
 from amr.retrieve.calibration import calibration
 from amr.retrieve.clauses import Act
@@ -35,7 +34,6 @@ _SAME_DEED = frozenset(
 _PURPOSE = re.compile(r"\bfor (?:(?:the|a|an|my|our|some) )?[a-z]+\b")
 """What a thing was for, "an egg for the cake", is seldom told with the deed."""
 _IN = re.compile(r"(?:\w+ )?(?:in|into|inside)\b")
-_PLACED = frozenset(("located", "inside"))
 _TAKES = frozenset(("take", "get", "receive", "accept", "borrow", "grab", "collect"))
 _SOURCE = re.compile(r"\bfrom (?:the |my )?([^\W_]+?)(?:['’]s (?:hands?|arms?))?$")
 _RECEIVER = re.compile(r"\bto (?:the |my )?([A-Z][^\W_]+)")
@@ -71,7 +69,7 @@ def find_acts(search: Search, act: Act, said: str = "", within: Ids | None = Non
         return []
     nodes = search.snapshot.nodes(_ids(search, act, search.visible if within is None else within))
     found = [hit for node in nodes.values() if (hit := hit_of(node, act)) is not None]
-    return sorted(_told_with(search, found, rest), key=lambda hit: moment(hit.node))
+    return sorted(_told_with(search, found, rest), key=lambda hit: hit.node.in_time)
 
 
 def _rest(act: Act, said: str) -> frozenset[str]:
@@ -95,14 +93,8 @@ def _told_with(search: Search, hits: list[Hit], words: frozenset[str]) -> list[H
 
 def around(search: Search, node: Node, before_ms: int, after_ms: int) -> Ids:
     """The visible events from so long before one until so long after it."""
-    at = search.snapshot.moments(search.visible, search.view) - moment(node)[0]
+    at = search.snapshot.moments(search.visible, search.view) - node.moment_ms
     return search.visible[(at >= -before_ms) & (at <= after_ms)]
-
-
-def moment(node: Node) -> tuple[int, int]:
-    """Where an event stands in time, on the clock of its source; ties by id."""
-    start = node.t_start_ms or 0
-    return (start if node.time_ms is None else node.time_ms), node.node_id
 
 
 def is_named(name: str) -> bool:
@@ -233,7 +225,7 @@ def same_deed(asked: str, told: str, place: str = "") -> bool:
     mine, theirs = state_of(asked), state_of(told)
     if mine is not None and mine == theirs and mine in _SAME_DEED:
         return True
-    if mine != theirs and not {mine, theirs} <= _PLACED:
+    if mine != theirs and not {mine, theirs} <= PLACED:
         return False
     first, second = asked.split(" ", 1)[0], told.split(" ", 1)[0]
     if mine is None and asked != first and told != second:

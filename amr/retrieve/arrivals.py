@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from amr.records import Node
 from amr.retrieve import wording
-from amr.retrieve.acts import moment
 from amr.retrieve.clauses import Clauses
 from amr.retrieve.sequence import Reply
 from amr.retrieve.times import show_time
@@ -27,7 +26,7 @@ def arrivals(search: Search, asked: Clauses) -> Reply | None:
     starts = [start for act in acts if (start := _start(search, act.actor, first)) is not None]
     if len(starts) < len(acts):
         return None
-    last = max(starts, key=moment)
+    last = max(starts, key=lambda node: node.in_time)
     return Reply(f"{show_time(last)}: {wording.quote(last)}", [last])
 
 
@@ -37,10 +36,10 @@ def _start(search: Search, person: str, first: bool) -> Node | None:
     nodes = [node for node in search.snapshot.nodes(ids).values() if _is_there(node, person)]
     start: Node | None = None
     last = 0
-    for node in sorted(nodes, key=moment):
-        if start is None or (not first and moment(node)[0] - last > _AWAY_MS):
+    for node in sorted(nodes, key=lambda node: node.in_time):
+        if start is None or (not first and node.moment_ms - last > _AWAY_MS):
             start = node
-        last = moment(node)[0]
+        last = node.moment_ms
     return start
 
 

@@ -25,7 +25,6 @@ from amr.retrieve.question import read_question
 from amr.retrieve.relevance import Candidate
 from amr.retrieve.remarks import in_conversation, remarks
 from amr.retrieve.sequence import Reply, first_or_last, in_sequence
-from amr.retrieve.sightings import moment
 from amr.retrieve.things import things
 from amr.retrieve.who import who
 from amr.retrieve.words import bag_of_text
@@ -172,7 +171,7 @@ def _may_move_on(asked: Clauses) -> bool:
 
 def _is_later(told: Known, reply: Reply) -> bool:
     """Whether the thing was moved on soon after the deed of a reply."""
-    return bool(told.state.place) and 0 < moment(told.node) - moment(reply.cited[0]) <= _SOON_MS
+    return bool(told.state.place) and 0 < told.node.moment_ms - reply.cited[0].moment_ms <= _SOON_MS
 
 
 _FORMS = (history, habit, count, in_conversation, in_sequence, first_or_last, arrivals, who, things, remarks)

@@ -14,8 +14,8 @@ from typing import Literal
 
 from amr.language.lemmas import verb_forms, verb_list, verbs, word_list
 from amr.language.names import handle, is_name, may_open_as_name
-from amr.language.reading import WEARER, read_sentence
-from amr.records import Action
+from amr.language.reading import read_sentence
+from amr.records import WEARER, Action
 
 Order = Literal["", "after", "before", "during"]
 Count = Literal["", "times", "people", "things", "rate"]

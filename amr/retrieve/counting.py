@@ -13,7 +13,7 @@ from amr.language.lemmas import content_lemmas, verb_forms
 from amr.language.names import normalise_object
 from amr.records import Node
 from amr.retrieve import wording
-from amr.retrieve.acts import Hit, find_acts, is_named, moment, same_deed
+from amr.retrieve.acts import Hit, find_acts, is_named, same_deed
 from amr.retrieve.clauses import Act, Clauses
 from amr.retrieve.occasions import likely_acts, on_occasion
 from amr.retrieve.sequence import Reply, clause_events, follow
@@ -50,7 +50,10 @@ def count(search: Search, asked: Clauses) -> Reply | None:
         hits = _deeds_done(search, replace(second, object=thing), replace(asked, main=""))
     hits = _before_clause(search, asked, hits)
     if not hits or " of " in asked.wanted:  # "rounds of chess" may be told as "I won again"
-        hits = sorted({hit.node.node_id: hit for hit in [*_on_topic(search, asked, act), *hits]}.values(), key=_when)
+        hits = sorted(
+            {hit.node.node_id: hit for hit in [*_on_topic(search, asked, act), *hits]}.values(),
+            key=lambda hit: hit.node.in_time,
+        )
     if not hits:
         return None
     if asked.count == "people":
@@ -76,14 +79,10 @@ def _before_clause(search: Search, asked: Clauses, hits: list[Hit]) -> list[Hit]
     if anchor is None:
         return hits
     if asked.order == "during":
-        at = moment(anchor)[0]
-        return [hit for hit in hits if -BACK_MS <= moment(hit.node)[0] - at <= ON_MS] or hits
-    kept = [hit for hit in hits if (_when(hit) < moment(anchor)) == (asked.order == "before")]
+        at = anchor.moment_ms
+        return [hit for hit in hits if -BACK_MS <= hit.node.moment_ms - at <= ON_MS] or hits
+    kept = [hit for hit in hits if (hit.node.in_time < anchor.in_time) == (asked.order == "before")]
     return [hit for hit in kept if not asked.close or _apart(hit.node, anchor) <= _CLOSE_MS]
-
-
-def _when(hit: Hit) -> tuple[int, int]:
-    return moment(hit.node)
 
 
 def _on_topic(search: Search, asked: Clauses, act: Act) -> list[Hit]:
@@ -139,7 +138,7 @@ def _is_certain(hit: Hit) -> bool:
 
 def _apart(first: Node, second: Node) -> int:
     same = first.source_id == second.source_id
-    return abs(moment(second)[0] - moment(first)[0]) if same else _DAY_MS
+    return abs(second.moment_ms - first.moment_ms) if same else _DAY_MS
 
 
 def _amount(hit: Hit) -> int:
@@ -185,7 +184,7 @@ def habit(search: Search, asked: Clauses) -> Reply | None:
     told = _in_moments(search, asked) if asked.clause_acts and not where else _of_all(search, asked)
     if not told:
         return None
-    name, hits = max(told.items(), key=lambda item: (len(item[1]), -moment(item[1][0].node)[0]))
+    name, hits = max(told.items(), key=lambda item: (len(item[1]), -item[1][0].node.moment_ms))
     times = f"{len(hits)} time" + ("" if len(hits) == 1 else "s")
     return _told(f"{name[:1].upper()}{name[1:]}, {times}", hits)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from amr.records import Claim, Node, ObjectState
+from amr.records import WEARER, Claim, Node, ObjectState
 from amr.retrieve import wording
 from amr.retrieve.calibration import calibration
-from amr.retrieve.question import WEARER, Question
+from amr.retrieve.question import Question
 from amr.retrieve.relevance import Candidate, speaks
 from amr.retrieve.times import show_time
 
@@ -29,8 +29,8 @@ def best(question: Question, found: Sequence[Candidate]) -> list[Candidate]:
         return []
     top = [candidate for candidate in preferred if candidate.relevance >= preferred[0].relevance - _NEAR_BEST]
     if question.latest:
-        top = sorted(top, key=_moment)[-1:]
-    chosen = sorted(top[:_QUOTES], key=_moment)
+        top = sorted(top, key=lambda one: one.node.in_time)[-1:]
+    chosen = sorted(top[:_QUOTES], key=lambda one: one.node.in_time)
     return _exchange(question, chosen) if question.form == "said" else chosen
 
 
@@ -41,7 +41,7 @@ def _said_beside(question: Question, best: Candidate, found: Sequence[Candidate]
     """
     if question.form != "said":
         return []
-    near = (one for one in found if abs(_moment(one)[0] - _moment(best)[0]) <= _CONVERSATION_MS)
+    near = (one for one in found if abs(one.node.moment_ms - best.node.moment_ms) <= _CONVERSATION_MS)
     said = [one for one in near if _suits(question, one.node)]
     return sorted(said, key=lambda one: one.node.text.rstrip('"').endswith("?"))[:1]
 
@@ -55,13 +55,7 @@ def _exchange(question: Question, chosen: Sequence[Candidate]) -> list[Candidate
             apart = abs((node.t_start_ms or 0) - (candidate.node.t_start_ms or 0))
             if said and apart <= _EXCHANGE_MS and len(found) < _REMARKS:
                 found.setdefault(node.node_id, Candidate(node, (), relevance=candidate.relevance))
-    return sorted(found.values(), key=_moment)
-
-
-def _moment(candidate: Candidate) -> tuple[int, int]:
-    node = candidate.node
-    start = node.t_start_ms or 0
-    return (start if node.time_ms is None else node.time_ms), node.node_id
+    return sorted(found.values(), key=lambda one: one.node.in_time)
 
 
 def _suits(question: Question, node: Node) -> bool:

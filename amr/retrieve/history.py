@@ -17,7 +17,6 @@ from amr.language.lemmas import lemma, word_list
 from amr.language.names import handle, normalise_object
 from amr.records import Node
 from amr.retrieve import wording
-from amr.retrieve.acts import moment
 from amr.retrieve.clauses import Clauses
 from amr.retrieve.sequence import Reply
 
@@ -110,10 +109,10 @@ def _times(search: Search, thing: str) -> list[list[Node]]:
     """The times that a thing was seen, in order, each with its events; what was only talked about does not count."""
     nodes = search.snapshot.nodes([int(i) for i in search.mentioning([thing], "object")]).values()
     times: list[list[Node]] = []
-    for node in sorted(nodes, key=moment):
+    for node in sorted(nodes, key=lambda node: node.in_time):
         if node.payload.get("modality") == "heard":
             continue
-        if times and moment(node)[0] - _end(times[-1][-1]) <= _APART_MS:
+        if times and node.moment_ms - _end(times[-1][-1]) <= _APART_MS:
             times[-1].append(node)
         else:
             times.append([node])
@@ -121,7 +120,7 @@ def _times(search: Search, thing: str) -> list[list[Node]]:
 
 
 def _end(node: Node) -> int:
-    return moment(node)[0] + (node.t_end_ms or 0) - (node.t_start_ms or 0)
+    return node.moment_ms + (node.t_end_ms or 0) - (node.t_start_ms or 0)
 
 
 def _from_there(times: list[list[Node]], place: frozenset[str]) -> list[list[Node]]:

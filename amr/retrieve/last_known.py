@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from amr.language.lemmas import lemma, singular, verb_forms, word_list
 from amr.language.names import handle
-from amr.language.states import state_of
-from amr.records import Node, ObjectState
+from amr.language.states import GONE, HELD, PLACED, state_of
+from amr.records import WEARER, Node, ObjectState
 from amr.retrieve.anchors import object_handles
 from amr.retrieve.calibration import calibration
 from amr.retrieve.naming import names_of
-from amr.retrieve.question import WEARER, Question
+from amr.retrieve.question import Question
 from amr.retrieve.relevance import Candidate
-from amr.retrieve.sightings import GONE, HELD, PLACED, Told, moment, sightings
+from amr.retrieve.sightings import Told, sightings
 from amr.retrieve.surroundings import completed, room
 from amr.retrieve.wanted import Wanted, wanted
 
@@ -275,7 +275,7 @@ def _verb(question: Question) -> str:
 
 
 def _soon(first: Told, second: Told) -> bool:
-    apart = moment(second.node) - moment(first.node)
+    apart = second.node.moment_ms - first.node.moment_ms
     return 0 <= apart <= _SAME_MOMENT_MS and first.node.source_id == second.node.source_id
 
 

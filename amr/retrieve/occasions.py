@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from amr.language.lemmas import content_lemmas, verb_forms, verbs
-from amr.language.states import state_of
-from amr.retrieve.acts import Hit, find_acts, is_named, moment, verb_words
+from amr.language.states import PLACED, state_of
+from amr.retrieve.acts import Hit, find_acts, is_named, verb_words
 from amr.retrieve.calibration import calibration
 from amr.retrieve.clauses import Act
 
@@ -29,7 +29,6 @@ _DAY_MS, _HOUR_MS = 86_400_000, 3_600_000
 _MEALS = {"breakfast": (5, 12), "brunch": (9, 14), "lunch": (11, 16), "dinner": (16, 23), "supper": (17, 24)}
 _LIGHT = frozenset(("make", "take", "have", "give", "do"))
 _ME = re.compile(r"\b(?:me|us)\b")
-_PLACED = frozenset(("located", "inside"))
 
 
 def likely_acts(search: Search, act: Act, said: str = "") -> list[Hit]:
@@ -73,7 +72,7 @@ def _light(act: Act) -> Act | None:
 def _fewer(act: Act) -> Iterator[Act]:
     """The act without its occasion, then with ever fewer words for what the thing is like."""
     beside_me = _ME.search(act.place) and not is_named(act.object) and state_of(act.verb) != "given"
-    place = act.place if beside_me or state_of(act.verb) in _PLACED else ""
+    place = act.place if beside_me or state_of(act.verb) in PLACED else ""
     yield replace(act, place=place)
     words = act.object.split() if is_named(act.object) else []
     for start in range(1, len(words)):
@@ -92,7 +91,7 @@ def on_occasion(search: Search, hits: Sequence[Hit], words: frozenset[str], with
             break
         if word in _MEALS and all(hit.node.time_ms is not None for hit in kept):
             start, end = _MEALS[word]
-            kept = [hit for hit in kept if start <= moment(hit.node)[0] % _DAY_MS / _HOUR_MS < end]
+            kept = [hit for hit in kept if start <= hit.node.moment_ms % _DAY_MS / _HOUR_MS < end]
         else:
             kept = _around_tellings(search, kept, word, within)
     return kept
@@ -105,7 +104,7 @@ def _around_tellings(search: Search, hits: list[Hit], word: str, within: int) ->
     at = np.sort(search.snapshot.moments(told, search.view)) if len(told) else np.zeros(0, np.int64)
 
     def is_near(hit: Hit) -> bool:
-        when = moment(hit.node)[0]
+        when = hit.node.moment_ms
         return bool(np.searchsorted(at, when - within) < np.searchsorted(at, when + within, "right"))
 
     return [hit for hit in hits if is_near(hit)]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from amr.models.embedding import embed
+from amr.records import WEARER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,7 @@ LEAST_MEANING = 0.75
 """Cosine of two descriptions of at least two words; single names mean nothing."""
 
 _BLOCK = 512
-_UNNAMED = ("wearer", "someone", "unknown")
+_UNNAMED = (WEARER, "someone", "unknown")
 _VOICE = "voice_"
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 from amr.language.lemmas import lemma, verb_forms, verbs, word_list
 from amr.language.names import handle, is_name, may_open_as_name, normalise_object
+from amr.records import WEARER
 from amr.retrieve.calibration import calibration
 from amr.retrieve.wanted import wanted
 from amr.store.text import cjk_bigrams
@@ -15,7 +16,6 @@ from amr.store.text import cjk_bigrams
 Form = Literal["where", "when", "who", "said", "read", "count", "what"]
 Kind = Literal["name", "noun", "attribute", "verb"]
 
-WEARER = "wearer"
 _TOKEN = re.compile(r"[^\W_]+(?:[’'\-][^\W_]+)*|[,;.?!]")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]+")
 _CJK_FUNCTION = re.compile(

@@ -86,18 +86,13 @@ def worth(merits: Merits, weights: Mapping[str, float]) -> float:
 def in_order(found: Sequence[Candidate], weights: Mapping[str, float]) -> list[Candidate]:
     """The candidates by what their merits are worth, less for each one before that says the same or is beside it."""
     said, moments = Counter[frozenset[str]](), Counter[int]()
-    for candidate in sorted(found, key=lambda one: (-worth(one.merits, weights), moment(one.node), one.node.node_id)):
-        words, at = words_of(candidate.node), moment(candidate.node) // _MOMENT_MS
+    for candidate in sorted(found, key=lambda one: (-worth(one.merits, weights), *one.node.in_time)):
+        words, at = words_of(candidate.node), candidate.node.moment_ms // _MOMENT_MS
         repeated = weights["again"] * said[words] + weights["beside"] * moments[at]
         said[words] += 1
         moments[at] += 1
         candidate.rank = round(worth(candidate.merits, weights) + repeated, 6)
-    return sorted(found, key=lambda one: (-one.rank, moment(one.node), one.node.node_id))
-
-
-def moment(node: Node) -> int:
-    """When a node happened, in milliseconds on the clock of its source."""
-    return (node.t_start_ms or 0) if node.time_ms is None else node.time_ms
+    return sorted(found, key=lambda one: (-one.rank, *one.node.in_time))
 
 
 def is_question(node: Node) -> bool:

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from amr.language.lemmas import content_lemmas, verb_forms, verb_list
 from amr.language.names import handle
-from amr.records import Node
+from amr.records import WEARER, Node
 from amr.retrieve import wording
-from amr.retrieve.acts import around, moment, same_verbs, verb_words
+from amr.retrieve.acts import around, same_verbs, verb_words
 from amr.retrieve.calibration import calibration
 from amr.retrieve.clauses import Clauses
-from amr.retrieve.question import WEARER
 from amr.retrieve.ranking import is_question
 from amr.retrieve.relevance import speaks
 from amr.retrieve.sequence import Reply
@@ -116,7 +115,7 @@ def remarks(search: Search, asked: Clauses) -> Reply | None:
         nodes = search.snapshot.nodes(around(search, centre, _BEFORE_MS, _AFTER_MS).tolist())
         said = [
             node
-            for node in sorted(nodes.values(), key=moment)
+            for node in sorted(nodes.values(), key=lambda node: node.in_time)
             if node.payload.get("modality") == "heard" or not (told or who)
         ]
         if answered:
@@ -129,7 +128,7 @@ def remarks(search: Search, asked: Clauses) -> Reply | None:
             best = share + max(merits.values()), _chosen(said, merits, 1 if who else _QUOTES)
     if not best[1]:
         return None
-    return Reply("; ".join(wording.quote(node) for node in sorted(best[1], key=moment)), best[1])
+    return Reply("; ".join(wording.quote(node) for node in sorted(best[1], key=lambda node: node.in_time)), best[1])
 
 
 def _answers(said: Sequence[Node], topic: Topic, asked: Clauses) -> list[Node]:
@@ -247,7 +246,7 @@ def _merits(
         if not own and (is_question(node) or not any(topic.own(other) for other in before)):
             continue
         asking = [topic.own(other) for other in before[-4:] if is_question(other) and not _same_speaker(other, node)]
-        far = abs(moment(node)[0] - moment(centre)[0]) / _AFTER_MS
+        far = abs(node.moment_ms - centre.moment_ms) / _AFTER_MS
         found[node.node_id] = (
             0.5 * own + max((0.1 + 0.5 * share for share in asking), default=0.0) - 0.3 * is_question(node) - 0.3 * far
         )
@@ -265,7 +264,7 @@ def _is_amount(text: str) -> Callable[[str], bool]:
 
 
 def _soon(first: Node, second: Node) -> bool:
-    return moment(second)[0] - moment(first)[0] <= _ASKED_MS
+    return second.moment_ms - first.moment_ms <= _ASKED_MS
 
 
 def _words(node: Node) -> str:

@@ -82,8 +82,8 @@ def people(snapshot: Snapshot, view: View) -> list[PersonSeen]:
     for name, one in known.items():
         same = [other for other in classes.all_of([name]) if other in known]
         if not found.keys() & set(same):
-            first = min((nodes[known[other].first] for other in same), key=_when)
-            last = max((nodes[known[other].last] for other in same), key=_when)
+            first = min((nodes[known[other].first] for other in same), key=lambda node: node.in_time)
+            last = max((nodes[known[other].last] for other in same), key=lambda node: node.in_time)
             count = one.count if len(same) == 1 else len(_seen_as(snapshot, view, same))
             found[name] = PersonSeen(name, count, first, last, sorted({*same} - {name}))
     return sorted(found.values(), key=lambda person: (-person.count, person.handle))
@@ -91,10 +91,6 @@ def people(snapshot: Snapshot, view: View) -> list[PersonSeen]:
 
 def _seen_as(snapshot: Snapshot, view: View, handles: Sequence[str]) -> NDArray[np.int64]:
     return np.intersect1d(snapshot.mentioning(view.scope, handles, "person"), snapshot.visible(view))
-
-
-def _when(node: Node) -> tuple[int, int]:
-    return (node.t_start_ms or 0) if node.time_ms is None else node.time_ms, node.node_id
 
 
 def _nodes(snapshot: Snapshot, known: Sequence[Known], more: Any) -> dict[int, Node]:

@@ -12,11 +12,10 @@ import numpy as np
 
 from amr.language.lemmas import verb_list, word_list
 from amr.language.names import handle, normalise_object, owner
-from amr.language.reading import WEARER
 from amr.language.states import state_of
-from amr.records import Node, Step
+from amr.records import WEARER, Node, Step
 from amr.retrieve import wording
-from amr.retrieve.acts import Hit, around, find_acts, hit_of, is_named, moment, nearest
+from amr.retrieve.acts import Hit, around, find_acts, hit_of, is_named, nearest
 from amr.retrieve.anchors import object_handles
 from amr.retrieve.calibration import calibration
 from amr.retrieve.clauses import Act, Clauses
@@ -104,18 +103,18 @@ def _handled(search: Search, asked: Clauses, anchor: Node, thing: str) -> Reply 
     handles = object_handles(search.snapshot, search.view.scope, normalise_object(thing))
     ids = search.mentioning(sorted(handles), "object")
     before = asked.order == "before"
-    nodes = sorted(search.snapshot.nodes([int(node_id) for node_id in ids]).values(), key=moment)
+    nodes = sorted(search.snapshot.nodes([int(node_id) for node_id in ids]).values(), key=lambda node: node.in_time)
     nodes = [node for node in nodes if _acts(node, asked.actor) and node.node_id != anchor.node_id]
     nodes = [node for node in nodes if not _is_anothers(node, set(handles), thing)]
     if asked.order != "during":
-        nodes = [node for node in nodes if (moment(node) < moment(anchor)) == before]
-    near = [node for node in nodes if abs(moment(node)[0] - moment(anchor)[0]) <= _LONG_MS]
+        nodes = [node for node in nodes if (node.in_time < anchor.in_time) == before]
+    near = [node for node in nodes if abs(node.moment_ms - anchor.moment_ms) <= _LONG_MS]
     if not near:
         return None
-    first = min(near, key=lambda node: abs(moment(node)[0] - moment(anchor)[0]))
+    first = min(near, key=lambda node: abs(node.moment_ms - anchor.moment_ms))
     told = [first]
     for node, _ in islice(follow(search, first, True), _RECENT):
-        if before and moment(node) >= moment(anchor):
+        if before and node.in_time >= anchor.in_time:
             break
         objects = [str(action.get("object", "")) for action in node.payload.get("actions", [])]
         if _acts(node, asked.actor) and objects and all(one and not is_named(one) for one in objects):
@@ -242,7 +241,7 @@ def _next_deed(search: Search, asked: Clauses, anchor: Node) -> Reply | None:
     if not (asked.close and asked.actor) and deeds:
         found = [(node, steps) for node, steps in found if not _is_slight(node, asked.actor)]
     how = {"after": "after", "before": "before", "during": "when"}[asked.order]
-    told = "; ".join(wording.quote(node) for node, _ in sorted(found, key=lambda one: moment(one[0])))
+    told = "; ".join(wording.quote(node) for node, _ in sorted(found, key=lambda one: one[0].in_time))
     right = "right " if asked.close else ""
     return Reply(
         f"{told}, {right}{how} {wording.quote(anchor)}", [*(node for node, _ in found), anchor], dict(_paths(found))
@@ -272,7 +271,7 @@ def _said(search: Search, asked: Clauses, anchor: Node) -> Reply | None:
     """ "What did Alice say right after …": her next words, or her last ones before, as far as they belong together."""
     found: list[tuple[Node, list[Step]]] = []
     for node, steps in islice(follow(search, anchor, asked.order != "before"), _REACH):
-        if abs(moment(node)[0] - moment(found[0][0] if found else anchor)[0]) > (_WORDS_MS if found else _CLOSE_MS):
+        if abs(node.moment_ms - (found[0][0] if found else anchor).moment_ms) > (_WORDS_MS if found else _CLOSE_MS):
             break
         persons = node.payload.get("persons", [])
         if node.payload.get("modality") == "heard" and persons and asked.actor in ("", persons[0]):
@@ -281,7 +280,7 @@ def _said(search: Search, asked: Clauses, anchor: Node) -> Reply | None:
             break
     if not found:
         return None
-    told = sorted((node for node, _ in found), key=moment)
+    told = sorted((node for node, _ in found), key=lambda node: node.in_time)
     return Reply("; ".join(wording.quote(node) for node in told), [*told, anchor], dict(_paths(found)))
 
 
@@ -291,29 +290,29 @@ def _paths(found: Sequence[tuple[Node, list[Step]]]) -> Iterator[tuple[int, list
 
 def _main_deed(search: Search, asked: Clauses, anchor: Node) -> Reply | None:
     """ "What did I throw on the sofa before …": the nearest event, or the first of them, that does the deed named."""
-    at = moment(anchor)
+    at = anchor.in_time
     reach = _CLOSE_MS if asked.close or asked.ordinal else _LONG_MS
     before = {"before": reach, "after": 0, "during": _CLOSE_MS}[asked.order]
     after = {"before": 0, "after": reach, "during": _CLOSE_MS}[asked.order]
     hits = find_acts(search, asked.acts[0], asked.main, around(search, anchor, before, after))
     hits = [hit for hit in hits if hit.node is not anchor and hit.placed and _answers(search, hit)]
     if asked.order == "before":
-        hits = [hit for hit in hits if moment(hit.node) < at]
+        hits = [hit for hit in hits if hit.node.in_time < at]
     elif asked.order == "after":
-        hits = [hit for hit in hits if moment(hit.node) > at]
+        hits = [hit for hit in hits if hit.node.in_time > at]
     if not hits:
         return None
     if asked.ordinal:
         hit = hits[0 if asked.ordinal > 0 else -1]
     else:
-        hit = min(hits, key=lambda one: (abs(moment(one.node)[0] - at[0]), one.node.node_id))
+        hit = min(hits, key=lambda one: (abs(one.node.moment_ms - at[0]), one.node.node_id))
     head, named = _told(search, hit)
     return Reply(f"{head}: {wording.quote(hit.node)}", [hit.node, *named, anchor], _path(search, anchor, hit.node))
 
 
 def _path(search: Search, anchor: Node, node: Node) -> dict[int, list[Step]]:
     """The hops from the clause's event to another, where they are few."""
-    later = moment(node) > moment(anchor)
+    later = node.in_time > anchor.in_time
     for reached, steps in islice(follow(search, anchor, later), _REACH):
         if reached.node_id == node.node_id:
             return {node.node_id: steps}

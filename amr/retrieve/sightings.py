@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amr.channels.states import StateAt, state_at, states_told
-from amr.records import Node
-from amr.retrieve.question import WEARER
+from amr.language.states import GONE, HELD, PLACED
+from amr.records import WEARER, Node
 from amr.retrieve.relevance import Candidate
 
 if TYPE_CHECKING:
@@ -22,11 +22,8 @@ Ids = NDArray[np.int64]
 _LOOK_BACK = 120
 _FOLLOWING = 10
 _SOON_MS = 20_000
-PLACED = frozenset(("located", "inside"))
-HELD = frozenset(("held", "taken_out", "worn"))
 _IN_HAND = PLACED | HELD | {"off", "folded", "washed"}
 _USED_UP = frozenset(("eat up", "drink up", "finish", "finish off", "use up", "devour", "swallow", "eat"))
-GONE = frozenset(("consumed", "thrown_away", "lost"))
 
 
 @dataclass
@@ -54,7 +51,7 @@ class Told:
     @property
     def moment(self) -> tuple[int, int]:
         """When, to sort by."""
-        return moment(self.node), self.node.node_id
+        return self.node.in_time
 
     @property
     def done(self) -> bool:
@@ -69,11 +66,6 @@ class Told:
         if self.state == "consumed" and self.verb not in _USED_UP:
             return False
         return self.state in HELD | GONE | {"given"} or (bool(self.place) and self.state != "consumed")
-
-
-def moment(node: Node) -> int:
-    """When a node was, on the wall clock where there is one, in milliseconds."""
-    return (node.t_start_ms or 0) if node.time_ms is None else node.time_ms
 
 
 def sightings(search: Search, handles: Sequence[str]) -> list[Told]:
@@ -128,7 +120,7 @@ def _carried_on(one: Told, after: Sequence[Node]) -> list[Told]:
         return []
     found: list[Told] = []
     for node in after:
-        if moment(node) - moment(one.node) > _SOON_MS or node.source_id != one.node.source_id:
+        if node.moment_ms - one.node.moment_ms > _SOON_MS or node.source_id != one.node.source_id:
             break
         open_ends = [state for state in states_told(node, "unresolved") if state.actor == one.actor]
         found += [_told(state, one) for state in open_ends[-1:]]

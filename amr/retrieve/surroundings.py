@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from amr.language.lemmas import word_list
-from amr.records import Node
-from amr.retrieve.question import WEARER
-from amr.retrieve.sightings import PLACED, Told, moment, preceding
+from amr.language.states import PLACED
+from amr.records import WEARER, Node
+from amr.retrieve.sightings import Told, preceding
 
 if TYPE_CHECKING:
     from amr.retrieve.query import Search
@@ -36,7 +36,7 @@ def room(search: Search, one: Told) -> tuple[str, Node | None]:
     if one.actor not in (WEARER, "") or _names_room(one.place):
         return "", None
     for node in (one.node, *preceding(search, one.node, _BEFORE)):
-        if node.source_id != one.node.source_id or moment(one.node) - moment(node) > _ROOM_MS:
+        if node.source_id != one.node.source_id or one.node.moment_ms - node.moment_ms > _ROOM_MS:
             break
         for place in reversed(_went(node)):
             if place.startswith("in ") or _names_room(place):
@@ -77,7 +77,7 @@ def completed(search: Search, one: Told, found: Sequence[Told]) -> tuple[str, li
     if one.place:
         return one.place, []
     for node in (one.node, *preceding(search, one.node, 6)):
-        if node.source_id != one.node.source_id or moment(one.node) - moment(node) > _WALKED_UP_MS:
+        if node.source_id != one.node.source_id or one.node.moment_ms - node.moment_ms > _WALKED_UP_MS:
             break
         places = [place for place in _went(node) if place]
         if places:
@@ -90,7 +90,7 @@ def completed(search: Search, one: Told, found: Sequence[Told]) -> tuple[str, li
             if other.moment < one.moment
             and other.place
             and other.state in PLACED
-            and moment(one.node) - moment(other.node) <= (_EARLIER_MS if again else _SAME_MOMENT_MS)
+            and one.node.moment_ms - other.node.moment_ms <= (_EARLIER_MS if again else _SAME_MOMENT_MS)
         ),
         None,
     )

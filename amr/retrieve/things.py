@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from amr.language.lemmas import content_lemmas
 from amr.language.names import handle, normalise_object
-from amr.language.reading import WEARER
 from amr.language.states import state_of
+from amr.records import WEARER
 from amr.retrieve import wording
-from amr.retrieve.acts import Hit, is_named, moment
+from amr.retrieve.acts import Hit, is_named
 from amr.retrieve.anchors import object_handles
 from amr.retrieve.clauses import Act, Clauses
 from amr.retrieve.likeness import vocabulary
@@ -61,7 +61,7 @@ def _contents(search: Search, container: str) -> Reply | None:
     words = frozenset(content_lemmas(container)[-1:])
     ids = {int(node_id) for node_id in search.mentioning(handles)}
     ids |= {found for found, _ in search.snapshot.search_text(search.view.scope, container, search.visible, _LINES)}
-    for node in sorted(search.snapshot.nodes(sorted(ids)).values(), key=moment, reverse=True):
+    for node in sorted(search.snapshot.nodes(sorted(ids)).values(), key=lambda node: node.in_time, reverse=True):
         places = node.payload.get("places", {}).items() if node.payload.get("modality") != "heard" else ()
         held = [name for name, place in places if _IN.match(place) and words <= frozenset(content_lemmas(place))]
         if held:

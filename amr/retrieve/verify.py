@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from amr.retrieve.ranking import moment
-
 if TYPE_CHECKING:
     from amr.config import VerifySettings
     from amr.retrieve.relevance import Candidate
@@ -55,7 +53,7 @@ def grouped(found: Sequence[Candidate], how: Grouping, gap_ms: int) -> list[Grou
     groups = _by_path(found) if how == "path" else _by_time(found, gap_ms)
     place = {candidate.node.node_id: rank for rank, candidate in enumerate(found)}
     for group in groups:
-        group.candidates.sort(key=lambda candidate: (moment(candidate.node), candidate.node.node_id))
+        group.candidates.sort(key=lambda candidate: candidate.node.in_time)
     return sorted(groups, key=lambda group: min(place[candidate.node.node_id] for candidate in group.candidates))
 
 
@@ -69,11 +67,11 @@ def _by_path(found: Sequence[Candidate]) -> list[Group]:
 
 def _by_time(found: Sequence[Candidate], gap_ms: int) -> list[Group]:
     groups: list[Group] = []
-    ordered = sorted(found, key=lambda candidate: (candidate.node.source_id or 0, moment(candidate.node)))
+    ordered = sorted(found, key=lambda candidate: (candidate.node.source_id or 0, candidate.node.moment_ms))
     for candidate in ordered:
         last = groups[-1].candidates[-1] if groups else None
         same = last is not None and last.node.source_id == candidate.node.source_id
-        if last is None or not same or moment(candidate.node) - moment(last.node) > gap_ms:
+        if last is None or not same or candidate.node.moment_ms - last.node.moment_ms > gap_ms:
             groups.append(Group([]))
         groups[-1].candidates.append(candidate)
     return groups

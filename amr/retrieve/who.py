@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amr.language.names import handle
-from amr.language.reading import WEARER
 from amr.language.states import state_of
+from amr.records import WEARER
 from amr.retrieve import wording
-from amr.retrieve.acts import Hit, moment
+from amr.retrieve.acts import Hit
 from amr.retrieve.clauses import Act, Clauses
 from amr.retrieve.occasions import as_described, likely_acts
 from amr.retrieve.sequence import Reply, clause_events
@@ -74,7 +74,7 @@ def _keeper(search: Search) -> Reply | None:
     for name in dict.fromkeys((thing.name, thing.content)):
         acts = [Act("", verb, name, "") for verb in ("give", "take", "hold")] if name else []
         hits += [hit for act in acts for hit in likely_acts(search, act)]
-    held = [(hit, _holders(hit)) for hit in sorted(hits, key=lambda hit: moment(hit.node))]
+    held = [(hit, _holders(hit)) for hit in sorted(hits, key=lambda hit: hit.node.in_time)]
     others = [(hit, persons) for hit, persons in held if persons]
     if not others:
         return None
@@ -117,10 +117,10 @@ def _in_time(search: Search, asked: Clauses, found: Sequence[tuple[Hit, list[str
     anchor = next(iter(clause_events(search, asked)), None) if asked.clause and found else None
     if anchor is None:
         return list(found)
-    at = moment(anchor)[0]
+    at = anchor.moment_ms
 
     def fits(hit: Hit) -> bool:
-        apart = moment(hit.node)[0] - at
+        apart = hit.node.moment_ms - at
         if asked.order == "during":
             return -BACK_MS <= apart <= ON_MS
         return apart > 0 if asked.order == "after" else apart < 0

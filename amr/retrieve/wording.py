@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from amr.records import Node, ObjectState
-from amr.retrieve.question import WEARER
+from amr.records import WEARER, Node, ObjectState
 from amr.retrieve.times import show_time
 
 NOTHING = "Nothing in this memory answers that."

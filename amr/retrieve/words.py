@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from amr.language.lemmas import lemma
-from amr.records import Node
+from amr.records import WEARER, Node
 from amr.store.text import cjk_bigrams
 
 _WORD = re.compile(r"[a-zA-Z0-9À-ɏ]+(?:['’][a-zA-Z]+)?")
@@ -41,7 +41,7 @@ _bags: dict[str, Bag] = {}
 def _read(node: Node) -> Bag:
     payload = node.payload
     more = [*payload.get("dialogue", []), *payload.get("objects", [])]
-    persons = [person.replace("_", " ") for person in payload.get("persons", []) if person != "wearer"]
+    persons = [person.replace("_", " ") for person in payload.get("persons", []) if person != WEARER]
     return bag_of_text("\n".join([node.text, *(item for item in more if item not in node.text), *persons]))
 
 

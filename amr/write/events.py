@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from amr.language.names import handle, normalise_object
 from amr.perceive.perception import Perceived
-from amr.records import ClipAnalysis, EventReport, Mention, Node, SpeakerTurn
+from amr.records import WEARER, ClipAnalysis, EventReport, Mention, Node, NodeKind, SpeakerTurn
 from amr.store.hashing import node_hash
 from amr.write.states import states_of
 
@@ -178,7 +178,7 @@ def _names_of(place: ClipPlace, perceived: Perceived) -> dict[str, str]:
     }
     if perceived.model:
         # A voice that a model tells apart in one clip is nobody known in the next.
-        voices = {turn.speaker_id for turn in analysis.speaker_turns} - {*names, "wearer"}
+        voices = {turn.speaker_id for turn in analysis.speaker_turns} - {*names, WEARER}
         names |= {voice: f"voice_{place.clip_index}_{handle(voice)}" for voice in voices}
     return names
 
@@ -218,19 +218,25 @@ def world_node(
     node_id: int, kind: str, scope_id: str, source_id: int | None, source_key: str, parent: int | None
 ) -> Node:
     """The node of a scope (no source, no parent) or of a source: a world that contains what is written into it."""
+    node = timeless_node(node_id, "scope" if kind == "scope" else "source", scope_id, source_key, {})
+    return replace(node, source_id=source_id, parent_id=parent)
+
+
+def timeless_node(node_id: int, kind: NodeKind, scope_id: str, source_key: str, payload: dict[str, Any]) -> Node:
+    """A node without words of its own that is of no one time: a world, an entity."""
     return Node(
         node_id=node_id,
-        kind="scope" if kind == "scope" else "source",
+        kind=kind,
         scope_id=scope_id,
-        source_id=source_id,
+        source_id=None,
         pass_id=None,
-        parent_id=parent,
+        parent_id=None,
         clip_first=None,
         clip_last=None,
         t_start_ms=None,
         t_end_ms=None,
         time_ms=None,
         text="",
-        payload={},
-        hash=node_hash(kind, scope_id, source_key, None, None, "", {}),
+        payload=payload,
+        hash=node_hash(kind, scope_id, source_key, None, None, "", payload),
     )

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from amr import interrupt
 from amr.errors import ProviderError
-from amr.media.source import Source
+from amr.media.source import TEXT_KINDS, Source
 from amr.perceive.perceiver import Perceiver
 from amr.records import Clip
 from amr.store.writer import Writer
@@ -39,7 +39,7 @@ def ingest_source(
     report.warnings += source.warnings
     # What costs money is written as soon as it is there. A folder may grow, and each of its clips is to be seen at
     # once. The rest is a backlog, written in groups.
-    text_only = source.kind in ("captions", "clip_captions", "events")
+    text_only = source.kind in TEXT_KINDS
     paid = (settings.perceives_with_model and source.kind != "events") or (settings.speech.asks_model and not text_only)
     alone = paid or merges or source.kind == "folder"
     drafter = Drafter(perceiver.perceive, tools.embedder, writer.directory, at_once=paid or merges)
@@ -54,7 +54,7 @@ def ingest_source(
     with interrupt.held():
         try:
             for draft in drafted(clips, make, jobs, tools.models.stop, pipeline.foresee if merges else None):
-                pipeline.take(draft, text_only, at_once=alone)
+                pipeline.take(draft, at_once=alone)
                 ends.append(draft.clip.end_ms)
                 progress(draft.clip.end_ms)
         except ProviderError:

@@ -8,11 +8,11 @@ from amr.errors import UsageError
 from amr.language.names import handle
 from amr.records import Edge, Mention, Node
 from amr.store import database
-from amr.store.hashing import edge_hash, node_hash
+from amr.store.hashing import edge_hash
 from amr.store.people import ALIAS, SAME_AS, Classes
 from amr.store.rows import Batch, View
 from amr.store.writer import Writer
-from amr.write.events import ClipPlace
+from amr.write.events import ClipPlace, timeless_node
 
 
 class Entities:
@@ -42,31 +42,20 @@ class Entities:
 
 
 def _entity(node_id: int, person: str, scope: str, learnt_at: int, parent_id: int | None) -> Node:
-    """An entity of a scope; one that a pass tells of has to be given its source."""
-    payload = {"handle": person}
-    return Node(
-        node_id=node_id,
-        kind="entity",
-        scope_id=scope,
-        source_id=None,
-        pass_id=None,
-        parent_id=parent_id,
-        clip_first=None,
-        clip_last=None,
-        t_start_ms=None,
-        t_end_ms=None,
-        time_ms=None,
-        text="",
-        payload=payload,
-        hash=node_hash("entity", scope, "", None, None, "", payload),
-        learnt_at=learnt_at,
-    )
+    """An entity of a scope."""
+    node = timeless_node(node_id, "entity", scope, "", {"handle": person})
+    return replace(node, learnt_at=learnt_at, parent_id=parent_id)
 
 
 def _entity_of_pass(node_id: int, person: str, place: ClipPlace) -> Node:
-    node = _entity(node_id, person, place.scope_id, place.learnt_at(), place.parent_id)
-    digest = node_hash("entity", place.scope_id, place.source_key, None, None, "", node.payload)
-    return replace(node, source_id=place.source_id, pass_id=place.pass_id, hash=digest)
+    node = timeless_node(node_id, "entity", place.scope_id, place.source_key, {"handle": person})
+    return replace(
+        node,
+        source_id=place.source_id,
+        pass_id=place.pass_id,
+        parent_id=place.parent_id,
+        learnt_at=place.learnt_at(),
+    )
 
 
 def settle(writer: Writer, scope: str, first: str, second: str, same: bool) -> None:

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from amr.channels.view import View
 from amr.config import Settings
-from amr.media.source import Source
+from amr.media.source import TEXT_KINDS, Source
 from amr.models.chat import CallFailed
 from amr.models.embedders import Embedder
 from amr.models.open import Models
 from amr.perceive.perception import Perceived
-from amr.records import Node
+from amr.records import Clip, Node
 from amr.store import database
 from amr.store.rows import Batch, ClipRow, ObservationRow
 from amr.store.writer import Writer
@@ -90,7 +90,7 @@ class Pipeline:
         self._foresight = Foresight(self._merger) if self._merger is not None and by_model else None
         self._latest: list[Recent] | None = None
 
-    def take(self, draft: Draft, text_only: bool, at_once: bool) -> None:
+    def take(self, draft: Draft, at_once: bool) -> None:
         """Adds a clip's nodes and edges, and commits when enough is pending."""
         clip = draft.clip
         try:
@@ -105,12 +105,15 @@ class Pipeline:
             self._report.warnings.append(clip.error or f"Clip {clip.index} failed: {draft.error}")
         else:
             self._report.clips += 1
-            self._report.video_seconds += 0.0 if text_only else (clip.end_ms - clip.start_ms) / 1000
+            self._report.video_seconds += self._seconds_of_film(clip)
         # The first clip of a command is committed at once: there is something to ask from the start.
         waited = time.monotonic() - self._writer.committed_at
         overdue = self._pending.rows() >= BATCH_ROWS or waited >= BATCH_SECONDS
         if at_once or overdue:
             self.flush()
+
+    def _seconds_of_film(self, clip: Clip) -> float:
+        return 0.0 if self._target.row.kind in TEXT_KINDS else (clip.end_ms - clip.start_ms) / 1000
 
     def foresee(self, coming: list[Draft], submit: Submit) -> None:
         """Has the calls of merges made ahead, by what is known of the clips that come next."""

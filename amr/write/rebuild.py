@@ -133,7 +133,7 @@ def _rebuild(
                 break
             draft = _draft(clip, told, target, plan, writer, at_once)
             failed += clip.state == "failed"
-            pipeline.take(draft, row.kind in ("captions", "events"), at_once=plan.merges)
+            pipeline.take(draft, at_once=plan.merges)
             if report.clips_failed > failed:
                 raise ProviderError(f"{report.warnings[-1]} Nothing was changed; run amr ingest again to mend it.")
             progress(clip.t_end_ms)

@@ -15,14 +15,11 @@ from typing import Any
 
 from amr.language.lemmas import word_list
 from amr.language.names import handle, is_name, normalise_object, owner
-from amr.language.states import state_of
+from amr.language.states import GONE, HELD, PLACED, state_of
+from amr.records import WEARER
 
 State = dict[str, Any]
 
-WEARER = "wearer"
-_HELD = frozenset(("held", "taken_out", "worn"))
-_PLACED = frozenset(("located", "inside"))
-_GONE = frozenset(("thrown_away", "consumed", "lost"))
 _PRONOUNS = frozenset(
     ("it", "them", "this", "that", "these", "those", "him", "he", "they", "one", "both", "both of them")
 )
@@ -162,7 +159,7 @@ def _of_action(action: Mapping[str, Any], scene: _Scene, event: Mapping[str, Any
     hands = scene.of(actor)
     vague = resolved and not actor and not hands.held and hands.settled  # "it was put …" of what has its place
     certain = not vague and (event["certain"] or _is_done(event, resolved))
-    if thing.handle and (certain or state in _HELD):  # what one is about to take up is "it" from then on
+    if thing.handle and (certain or state in HELD):  # what one is about to take up is "it" from then on
         _keep(result, thing, actor, scene)
     marks = {**({"resolved": True} if resolved else {}), **({} if certain else {"certain": False})}
     bought = "purchase" if thing.handle in _STUFF and _BOUGHT.search(event.get("text", "")) else thing.handle
@@ -178,7 +175,7 @@ def _stuff(action: Mapping[str, Any], state: str, scene: _Scene) -> list[State]:
     verb, actor = str(action.get("verb", "")), str(action.get("actor", ""))
     head = normalise_object(str(action.get("object", ""))).rsplit(" ", 1)[-1]
     place = _place(str(action.get("spatial_relation", "")), verb)
-    if head not in _STUFF or state not in _PLACED or not place or _IN_HAND.search(place):
+    if head not in _STUFF or state not in PLACED or not place or _IN_HAND.search(place):
         return []
     hands = scene.of(actor)
     meant = [*hands.held] or [hands.handled if hands.handled and not hands.settled else _UNKNOWN]
@@ -192,8 +189,8 @@ def _stuff(action: Mapping[str, Any], state: str, scene: _Scene) -> list[State]:
 
 def _was_before(state: State, earlier: Sequence[State]) -> bool:
     """Whether a thing is only said to have been in hand: "put down the bag I was holding"."""
-    same = (one for one in earlier if one["object"] == state["object"] and one["state"] in _PLACED | {"given"})
-    return state["state"] in _HELD and not state.get("resolved") and next(same, None) is not None
+    same = (one for one in earlier if one["object"] == state["object"] and one["state"] in PLACED | {"given"})
+    return state["state"] in HELD and not state.get("resolved") and next(same, None) is not None
 
 
 def _is_done(event: Mapping[str, Any], resolved: bool) -> bool:
@@ -211,11 +208,11 @@ def _result(state: str, verb: str, actor: str, place: str, thing: Thing, scene: 
     """(state, place, holder) after an action."""
     if state == "given":
         return state, "", _recipient(place, scene)
-    if state in _HELD or (state in _PLACED and _IN_HAND.search(place)):
+    if state in HELD or (state in PLACED and _IN_HAND.search(place)):
         brought = verb.split(" ", 1)[0] in _CARRYING and _BROUGHT.match(place) and not is_name(place.rsplit(" ", 1)[-1])
         holder = "" if actor in _PRONOUNS | {"she"} else actor or WEARER
-        return (state if state in _HELD else "held"), place if brought and not _IN_HAND.search(place) else "", holder
-    if state in _PLACED and not place and verb.endswith(" in") and scene.opened not in ("", thing.handle):
+        return (state if state in HELD else "held"), place if brought and not _IN_HAND.search(place) else "", holder
+    if state in PLACED and not place and verb.endswith(" in") and scene.opened not in ("", thing.handle):
         return state, f"in the {scene.opened.replace('_', ' ')}", ""
     return state, place, ""
 
@@ -224,16 +221,16 @@ def _keep(result: tuple[str, str, str], thing: Thing, actor: str, scene: _Scene)
     """Remembers in whose hands the thing is now, and what was opened."""
     state, _, holder = result
     hands = scene.of(actor)
-    if state in _HELD or (state in _PLACED and result[1]):
+    if state in HELD or (state in PLACED and result[1]):
         hands.container = _container(result)
-    if state in _HELD or (state == "given" and holder):
+    if state in HELD or (state == "given" and holder):
         for hands in scene.hands.values():
             hands.lets_go(thing)
         scene.of(holder or actor).takes(thing)
-    elif state in _PLACED | _GONE | {"given"}:
+    elif state in PLACED | GONE | {"given"}:
         scene.of(actor).lets_go(thing)
     hands.handled = thing
-    hands.settled = state in _PLACED and bool(result[1])
+    hands.settled = state in PLACED and bool(result[1])
     if state == "open":
         scene.opened = thing.handle
 
@@ -251,7 +248,7 @@ def _leaves_out(action: Mapping[str, Any]) -> bool:
 
 def _container(result: tuple[str, str, str]) -> Thing | None:
     """What a thing was put into, where that can be carried: "it" is then the box with the thing in it."""
-    found = _INTO.match(result[1]) if result[0] in _PLACED else None
+    found = _INTO.match(result[1]) if result[0] in PLACED else None
     thing = thing_of(found[1]) if found else None
     return thing if thing is not None and thing.handle.rsplit("_", 1)[-1] in _CONTAINERS else None
 
@@ -262,7 +259,7 @@ def _object(action: Mapping[str, Any], state: str, scene: _Scene) -> tuple[Thing
     if name.lower() not in _PRONOUNS and (name or not _leaves_out(action)):
         return (thing_of(name), False) if name else (None, False)
     hands = scene.of(str(action.get("actor", "")))
-    holds_it = hands.container is not None and not hands.held and state not in _HELD
+    holds_it = hands.container is not None and not hands.held and state not in HELD
     return (hands.container if holds_it else hands.it()) or scene.named or _UNKNOWN, True
 
 

@@ -50,10 +50,4 @@ def context_of(evidence: Sequence[Evidence], tokens: int) -> list[tuple[Evidence
         if line_tokens(line) <= left or not kept:
             kept.append((piece, line))
             left -= line_tokens(line)
-    return sorted(kept, key=lambda pair: when(pair[0].node))
-
-
-def when(node: Node) -> tuple[int, int]:
-    """Sorts nodes by time."""
-    start = node.t_start_ms or 0
-    return (start if node.time_ms is None else node.time_ms), node.node_id
+    return sorted(kept, key=lambda pair: pair[0].node.in_time)

@@ -14,10 +14,9 @@ from functools import cached_property
 from amr.language.lemmas import lemma, verb_forms, verbs, word_list
 from amr.language.names import handle, may_open_as_name
 from amr.language.states import state_of
-from amr.records import Evidence
+from amr.records import WEARER, Evidence
 from amr.retrieve.by_model import places, spans
 from amr.retrieve.calibration import calibration
-from amr.retrieve.question import WEARER
 from amr.retrieve.relevance import speaks
 from amr.retrieve.times import show_time
 from amr.retrieve.words import Bag, bag_of_text

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, Field
 
 from amr.records import Node
-from amr.retrieve.by_model.context import event_line, line_tokens, when
+from amr.retrieve.by_model.context import event_line, line_tokens
 
 if TYPE_CHECKING:
     from amr.models.asking import RoleModel
@@ -51,7 +51,7 @@ def _shown(groups: Sequence[Sequence[Node]], tokens: int) -> list[dict[str, Any]
     shown: list[dict[str, Any]] = []
     left = tokens
     for number, nodes in enumerate(groups, 1):
-        events = [_event(node) for node in sorted(nodes, key=when)]
+        events = [_event(node) for node in sorted(nodes, key=lambda node: node.in_time)]
         size = sum(map(line_tokens, events))
         if size > left and shown:
             break
