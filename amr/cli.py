@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -30,6 +30,10 @@ MemoryOption = Annotated[
 ]
 ConfigOption = Annotated[Path | None, typer.Option("--config", help="TOML file with settings.")]
 ScopeOption = Annotated[str, typer.Option("--scope", help="A separate life inside the memory.")]
+IngestScopeOption = Annotated[
+    str | None,
+    typer.Option("--scope", help="A separate life inside the memory (default: default; of chats, each haystack)."),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 SourceOption = Annotated[str | None, typer.Option("--source", help="Only this source, by name or id.")]
 AsOfOption = Annotated[str | None, typer.Option("--as-of", help="Only what had been seen up to this time.")]
@@ -39,6 +43,10 @@ ToOption = Annotated[str | None, typer.Option("--to", help="Only what starts at 
 MaxCostOption = Annotated[float | None, typer.Option("--max-cost", min=0, help="Dollars never to be passed.")]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Show how the evidence was found.")]
 CountOption = Annotated[int, typer.Option("--k", min=1, max=1000, help="How many pieces of evidence.")]
+KindOption = Annotated[
+    Literal["event", "turn", "fact", "session"] | None,
+    typer.Option("--kind", help="Only nodes of this kind; sessions come by this alone."),
+]
 
 
 def _show_version(wanted: bool) -> None:
@@ -61,7 +69,7 @@ def _common(
 
 @app.command()
 def ingest(
-    path: Annotated[Path, typer.Argument(help="A video, a folder of clips, captions, a .csv or .jsonl of events.")],
+    path: Annotated[Path, typer.Argument(help="A video, a folder of clips, captions, narrations, events, or chats.")],
     captions: Annotated[Path | None, typer.Option("--captions", help="Captions of the video: srt, vtt, jsonl.")] = None,
     captions_kind: Annotated[
         str | None, typer.Option("--captions-kind", help="What captions are: auto, speech or narration.")
@@ -84,7 +92,7 @@ def ingest(
     keep_pass: Annotated[bool, typer.Option("--keep-pass", help="Keep what another perceiver had seen.")] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more clips in the folder.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")] = False,
-    scope: ScopeOption = "default",
+    scope: IngestScopeOption = None,
     memory: MemoryOption = None,
     config: ConfigOption = None,
     json_output: JsonOption = False,
@@ -92,6 +100,7 @@ def ingest(
     """Write a video into the memory, clip by clip; run it again to continue."""
     from amr.allocator import give_memory_back
     from amr.config import load_settings
+    from amr.media.chats import is_chats
     from amr.show import estimate_json, estimate_text, ingest_json, ingest_text, ingest_warnings, progress_bar
 
     give_memory_back()
@@ -105,7 +114,7 @@ def ingest(
         estimate = _memory(memory).rehearse(path, settings, captions=captions, scope=scope, source=source)
         _print(json_output, lambda: estimate_json(estimate), lambda: estimate_text(estimate))
         return
-    with progress_bar(quiet) as (notice, progress):
+    with progress_bar(quiet, of_turns=is_chats(path)) as (notice, progress):
         report = _memory(memory).ingest(
             path,
             settings,
@@ -122,7 +131,7 @@ def ingest(
     for warning in ingest_warnings(report):
         typer.echo(warning, err=True)
     _print(json_output, lambda: ingest_json(report), lambda: ingest_text(report))
-    if any(one.clips_unperceived for one in report.sources):
+    if any(one.clips_unperceived or one.facts_failed for one in report.sources):
         raise typer.Exit(4)
     if any(one.clips_failed for one in report.sources):
         raise typer.Exit(3)
@@ -169,6 +178,7 @@ def ask(
 def query(
     question: Annotated[str, typer.Argument(help="What to look for.")],
     k: CountOption = 10,
+    kind: KindOption = None,
     as_of: AsOfOption = None,
     known_at: KnownAtOption = None,
     after: FromOption = None,
@@ -184,7 +194,7 @@ def query(
     """The evidence that bears on a question, best first, without an answer."""
     from amr.show import query_json, query_text
 
-    filters = _filters(scope, source, as_of, known_at, after, before)
+    filters = _filters(scope, source, as_of, known_at, after, before, kind)
     answer = _memory(memory).query(_question(question), _settings(config), filters, k, max_cost)
     _warn(answer)
     _print(json_output, lambda: query_json(answer, explain), lambda: query_text(answer, explain))
@@ -316,24 +326,60 @@ def rebuild(
 
 @app.command("eval")
 def eval_(
-    name: Annotated[str, typer.Argument(help="The benchmark: egolife-text or epic.")],
-    data: Annotated[Path | None, typer.Option("--data", help="The benchmark's data.")] = None,
+    name: Annotated[
+        str,
+        typer.Argument(help="longmemeval, locomo, beam, egolife, egolife-text or epic; or compare, with two runs."),
+    ],
+    runs: Annotated[list[Path] | None, typer.Argument(help="For compare: the folders of two runs.")] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="The benchmark's data (default: data/NAME).")] = None,
     questions: Annotated[Path | None, typer.Option("--questions", help="The questions, where they are apart.")] = None,
     mcq: Annotated[Path | None, typer.Option("--mcq", help="egolife-text: the object questions of A3_TASHA.")] = None,
+    audit: Annotated[
+        Path | None, typer.Option("--audit", help="locomo: gold answers known to be wrong (default: beside the data).")
+    ] = None,
     without: Annotated[list[str] | None, typer.Option("--without", help="Switch a channel off; repeatable.")] = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="So many questions of each set.")] = None,
+    retrieval_only: Annotated[bool, typer.Option("--retrieval-only", help="Call no model, ask for no answer.")] = False,
+    oracle: Annotated[bool, typer.Option("--oracle", help="Read the gold evidence instead of what is found.")] = False,
+    pooled: Annotated[bool, typer.Option("--pooled", help="longmemeval: all sessions as one haystack.")] = False,
+    model: Annotated[str, typer.Option("--model", help="The model that answers.")] = "",
+    judge: Annotated[str, typer.Option("--judge", help="The model that judges (default: that of --model).")] = "",
+    max_cost: MaxCostOption = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run of --out, or the newest.")] = False,
+    only_failed: Annotated[bool, typer.Option("--only-failed", help="Ask again what failed in that run.")] = False,
     out: Annotated[Path | None, typer.Option("--out", help="Folder of this run (default: amr-eval/NAME-TIME).")] = None,
     memory: Annotated[Path | None, typer.Option("--memory", help="A memory to use again (default: in --out).")] = None,
     config: ConfigOption = None,
     json_output: JsonOption = False,
 ) -> None:
-    """Run a benchmark: the memory beside plain search, with 95 % intervals."""
+    """Run a benchmark: the memory beside plain search, with 95 % intervals; or compare two runs."""
     from amr.evals.evaluate import evaluate
     from amr.evals.report import report_json, report_text
     from amr.evals.run import Options
 
+    if name == "compare":
+        _compare(runs or [], json_output)
+        return
+    if runs:
+        raise UsageError(f"amr eval {name} takes no folders; they are for amr eval compare A B.")
     options = Options(
-        data, questions, mcq, memory, out, tuple(without or ()), limit, lambda text: typer.echo(text, err=True)
+        data=data,
+        questions=questions,
+        mcq=mcq,
+        audit=audit,
+        memory=memory,
+        out=out,
+        without=tuple(without or ()),
+        limit=limit,
+        retrieval_only=retrieval_only,
+        oracle=oracle,
+        pooled=pooled,
+        resume=resume,
+        only_failed=only_failed,
+        model=model,
+        judge=judge,
+        max_cost=max_cost,
+        notice=lambda text: typer.echo(text, err=True),
     )
     report = evaluate(name, options, _settings(config))
     _print(json_output, lambda: report_json(report), lambda: report_text(report))
@@ -374,6 +420,17 @@ def schema(
     _print(True, lambda: json_schema(name), str)
 
 
+def _compare(runs: list[Path], json_output: bool) -> None:
+    from amr.evals.compare import compare, comparison_json, comparison_text
+
+    if len(runs) != 2:
+        raise UsageError("Give the folders of two runs: amr eval compare A B.")
+    comparison = compare(*runs)
+    _print(json_output, lambda: comparison_json(comparison), lambda: comparison_text(comparison))
+    if not comparison.n:
+        raise typer.Exit(1)
+
+
 def _list_people(memory: Memory, filters: Filters, json_output: bool) -> None:
     from amr.retrieve.roster import people_json, people_text
 
@@ -407,11 +464,18 @@ def _warn(answer: Answer) -> None:
 
 
 def _filters(
-    scope: str, source: str | None, as_of: str | None, known_at: str | None, after: str | None, before: str | None
+    scope: str,
+    source: str | None,
+    as_of: str | None,
+    known_at: str | None,
+    after: str | None,
+    before: str | None,
+    kind: str | None = None,
 ) -> Filters:
     from amr.memory import Filters
 
-    return Filters(scope=scope, source=source, as_of=as_of, known_at=known_at, after=after, before=before)
+    kinds = Filters.kinds if kind is None else (kind,)
+    return Filters(scope, source, as_of, known_at, after, before, kinds)
 
 
 def _print(as_json: bool, json_value: Callable[[], Any], text: Callable[[], str]) -> None:
@@ -443,7 +507,8 @@ def _told(error: BaseException) -> tuple[str, int]:
     """What to say about an error, and the exit code."""
     # A library that is interrupted may raise an error of its own in place of Interrupted.
     if interrupt.asked():
-        return "Interrupted; what was finished is kept. Run the same command to continue.", 130
+        again = "the same command with --resume" if "eval" in sys.argv else "the same command"
+        return f"Interrupted; what was finished is kept. Run {again} to continue.", 130
     if isinstance(error, AmrError):
         return str(error), error.exit_code
     if isinstance(error, OSError):

@@ -63,14 +63,22 @@ class RetrieveSettings(BaseModel, extra="forbid"):
     judged: int = Field(ge=1)
 
 
-Role = Literal["perceive", "handles", "summaries", "merge", "refine", "type", "verify", "answer"]
-"""What a model is called for: the last three when a question is asked, only where a model is named for them."""
+class EvalSettings(BaseModel, extra="forbid"):
+    """What a model is shown of the evidence for a benchmark's question: how many pieces, and tokens of them."""
+
+    k: int = Field(ge=1)
+    context_tokens: int = Field(ge=100)
+
+
+Role = Literal["perceive", "handles", "summaries", "merge", "refine", "type", "verify", "answer", "judge", "facts"]
+"""What a model is called for: from `type` on, only where a model is named for it; `judge` by evaluations alone."""
 
 _READING: tuple[Role, ...] = ("type", "verify", "answer")
+_NAMED: tuple[Role, ...] = (*_READING, "judge", "facts")
 
 
 class RoleSettings(BaseModel, extra="forbid"):
-    """How a model is called for one role. No `model` means the perceiver's, and none for a role that reads."""
+    """How a model is called for a role. No `model` means the perceiver's; none where a model must be named."""
 
     model: str = ""
     max_tokens: int = Field(ge=16)
@@ -130,6 +138,7 @@ class Settings(BaseModel, extra="forbid"):
     verify: VerifySettings
     merge: MergeSettings
     patience: PatienceSettings
+    eval: EvalSettings
     roles: dict[Role, RoleSettings]
     models: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
@@ -150,7 +159,7 @@ class Settings(BaseModel, extra="forbid"):
 
     def model_of(self, role: Role) -> str:
         """The name of the model that a role calls; empty when no model is to be called for it."""
-        return self.roles[role].model or ("" if role in _READING else self.perceiver)
+        return self.roles[role].model or ("" if role in _NAMED else self.perceiver)
 
 
 def _model_name(name: str) -> str:

@@ -6,10 +6,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from amr.records import ClipAnalysis, ClipCaptionsRow, ClipsRow, EventsRow
+from amr.records import ChatRow, ClipAnalysis, ClipCaptionsRow, ClipsRow, EventsRow
 
 FORMATS: dict[str, type[BaseModel]] = {
     "analysis": ClipAnalysis,
+    "chat": ChatRow,
     "clip_captions": ClipCaptionsRow,
     "clips": ClipsRow,
     "events": EventsRow,
@@ -17,5 +18,5 @@ FORMATS: dict[str, type[BaseModel]] = {
 
 
 def json_schema(name: str) -> dict[str, Any]:
-    """The JSON Schema of one line (clip_captions, events), one row (clips.csv) or one object (analysis)."""
+    """The JSON Schema of one line (chat, clip_captions, events), one row (clips.csv) or one object (analysis)."""
     return FORMATS[name].model_json_schema()

@@ -64,7 +64,8 @@ class Status:
 class Filters:
     """What a question may see: a scope, and optionally a source and times as the user wrote them.
 
-    `without` names channels that are switched off for this question.
+    `without` names channels that are switched off for this question. `asked_at` is the moment that "last week" is
+    counted from where that is not `as_of`; it hides nothing.
     """
 
     scope: str = "default"
@@ -75,13 +76,15 @@ class Filters:
     before: str | None = None
     kinds: tuple[str, ...] = ("event", "turn", "fact")
     without: tuple[str, ...] = ()
+    asked_at: str | None = None
 
 
 @dataclass
 class IngestReport:
-    """What `ingest` did, source by source."""
+    """What `ingest` did, source by source; `warnings` are those on what was given as a whole."""
 
     sources: list[SourceReport] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
     models: dict[str, str] = field(default_factory=dict)
     cost_usd: float = 0.0
     seconds: float = 0.0
@@ -117,7 +120,7 @@ class Memory:
         settings: Settings,
         *,
         captions: Path | None = None,
-        scope: str = "default",
+        scope: str | None = None,
         source: str | None = None,
         wearer: Sequence[str] = (),
         keep_pass: bool = False,
@@ -126,13 +129,15 @@ class Memory:
         notice: Callable[[str], None] = lambda text: None,
         progress: Callable[[str, int | None, int], None] = lambda name, total_ms, done_ms: None,
     ) -> IngestReport:
-        """Writes a video, a folder of clips, captions, narrations or an events JSONL into the memory.
+        """Writes a video, a folder of clips, captions, narrations, an events JSONL or chats into the memory.
 
-        `wearer` are names of who wears the camera, kept for the scope. What is already there is skipped, so the
-        same command continues after any interruption. `max_cost` is in dollars. `notice` gets one sentence on what
-        will be perceived; `progress` the source's name, its length in milliseconds if known, and how far it is.
-        Raises BadInput, UsageError, ProviderError.
+        Without a `scope`, each haystack of chats has one of its own name, and all else goes into `default`. `wearer`
+        are names of who wears the camera, kept for the scope. What is already there is skipped, so the same command
+        continues after any interruption. `max_cost` is in dollars. `notice` gets one sentence on what will be
+        perceived; `progress` the source's name, its length in milliseconds if known, and how far it is, or the name of
+        a file of chats, None, and how many turns were looked at. Raises BadInput, UsageError, ProviderError.
         """
+        from amr.media.chats import is_chats
         from amr.media.source import open_sources
         from amr.models.budget import Budget
         from amr.models.calls import Calls
@@ -144,7 +149,15 @@ class Memory:
         from amr.write.pipeline import Tools
         from amr.write.wearer import settle_wearer
 
-        _check_scope(scope)
+        if scope is not None:
+            _check_scope(scope)
+        if is_chats(path):
+            if captions is not None:
+                raise BadInput(f"{path} is a chat; captions can be given only for a video or a folder of clips.")
+            if follow:
+                raise BadInput(f"{path} is not a folder; only a folder can be followed as it grows.")
+            return self._ingest_chats(path, settings, scope, source, wearer, max_cost, progress)
+        scope = scope or "default"
         started = time.monotonic()
         command = f"amr ingest {path}"
         models = Models(settings, Calls(self.directory / "calls", command), Budget(max_cost))
@@ -175,6 +188,43 @@ class Memory:
         report.seconds = time.monotonic() - started
         return report
 
+    def _ingest_chats(
+        self,
+        path: Path,
+        settings: Settings,
+        scope: str | None,
+        source: str | None,
+        wearer: Sequence[str],
+        max_cost: float | None,
+        progress: Callable[[str, int | None, int], None],
+    ) -> IngestReport:
+        from amr.media.chats import chosen_chats
+        from amr.models.budget import Budget
+        from amr.models.calls import Calls
+        from amr.models.open import Models
+        from amr.store.writer import writing
+        from amr.write.chats import ingest_chats
+        from amr.write.pipeline import Tools
+
+        started = time.monotonic()
+        command = f"amr ingest {path}"
+        models = Models(settings, Calls(self.directory / "calls", command), Budget(max_cost))
+        tools = Tools(settings, models, models.embedder())
+        haystacks = chosen_chats(path, source, _check_scope if scope is None else lambda name: None)
+        facts = {"facts": settings.model_of("facts")} if settings.model_of("facts") else {}
+        report = IngestReport(models={**tools.roles([]), **facts})
+        with collecting_seldom(), writing(self.directory, command, tools.embedder.name) as writer:
+            try:
+                told = ingest_chats(
+                    writer, haystacks, tools, path, scope, source, wearer, partial(progress, path.name, None)
+                )
+            finally:
+                writer.add_calls(models.calls.take_rows())
+        report.sources, report.warnings = told.sources, told.warnings
+        report.cost_usd = models.budget.spent_usd
+        report.seconds = time.monotonic() - started
+        return report
+
     def rebuild(
         self,
         settings: Settings,
@@ -185,8 +235,8 @@ class Memory:
     ) -> RebuildReport:
         """Makes nodes, edges, mentions and vectors anew from what was observed, without calling a model.
 
-        For all sources of a scope, or one. Each keeps what it has until the new is whole. Raises ProviderError when
-        a reply would be needed that is not on disk; UsageError, BadInput.
+        For all sources of a scope, or one, but for chats, whose nodes are what was said. Each keeps what it has until
+        the new is whole. Raises ProviderError when a reply would be needed that is not on disk; UsageError, BadInput.
         """
         from amr.models.calls import Calls
         from amr.store.writer import writing
@@ -203,6 +253,8 @@ class Memory:
         reports = []
         with collecting_seldom(), writing(self.directory, "amr rebuild", embedder) as writer:
             for row in [chosen] if chosen else rows:
+                if row.kind == "chat":
+                    continue
 
                 def advance(done_ms: int, row: SourceRow = row) -> None:
                     progress(row.name, row.duration_ms, done_ms)
@@ -217,16 +269,22 @@ class Memory:
         settings: Settings,
         *,
         captions: Path | None = None,
-        scope: str = "default",
+        scope: str | None = None,
         source: str | None = None,
     ) -> Estimate:
         """What `ingest` would call, counted without calling anything but a provider's list of prices."""
+        from amr.media.chats import chosen_chats, is_chats
         from amr.media.source import open_sources
         from amr.write.rehearse import rehearse
+        from amr.write.rehearse_chats import rehearse_chats
 
-        _check_scope(scope)
+        if scope is not None:
+            _check_scope(scope)
+        if is_chats(path):
+            haystacks = chosen_chats(path, source, _check_scope if scope is None else lambda name: None)
+            return rehearse_chats(self.directory, haystacks, settings, scope, source)
         sources = open_sources(path, settings, captions=captions, name=source)
-        return rehearse(self.directory, sources, settings, scope)
+        return rehearse(self.directory, sources, settings, scope or "default")
 
     def query(
         self,
@@ -435,6 +493,7 @@ def _view(snapshot: Snapshot, filters: Filters) -> View:
         known_at=known_at,
         kinds=filters.kinds,
         without=frozenset(filters.without),
+        asked_at=moment(filters.asked_at, end_of_day=True),
     )
 
 

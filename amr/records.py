@@ -144,6 +144,24 @@ class ClipsRow(_Report):
         return self
 
 
+class ChatRow(_Report):
+    """One line of the chat JSONL: what somebody said in a session.
+
+    `scope` is the haystack, by default the file's name; `date` is ISO 8601, null when it is unknown, and that of a
+    session's first line counts for all of it. `role` is `user` for the owner of the memory, `assistant` for a
+    machine; between people there is none. `turn_id` is by default `<session>:<n>`.
+    """
+
+    scope: str | None = None
+    session: str
+    date: str | None
+    speaker: str
+    role: str | None = None
+    text: str
+    image_caption: str = ""
+    turn_id: str | None = None
+
+
 class CaptionLine(BaseModel):
     """One line of a clip's captions or transcript; times are numbers HHMMSS on the wall clock."""
 

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from amr.doctor import Finding
@@ -17,6 +18,7 @@ from amr.retrieve.times import show_time
 
 if TYPE_CHECKING:
     from amr.retrieve.people import Proposal
+    from amr.write.pipeline import SourceReport
     from amr.write.rehearse import Estimate
 
 __all__ = ["answer_json", "query_json"]
@@ -26,18 +28,20 @@ Progress = Callable[[str, int | None, int], None]
 
 
 @contextmanager
-def progress_bar(quiet: bool) -> Iterator[tuple[Notice, Progress]]:
+def progress_bar(quiet: bool, of_turns: bool = False) -> Iterator[tuple[Notice, Progress]]:
     """A progress bar with ETA and speed on stderr; silent when stderr is no terminal or with `quiet`.
 
-    The notice is one line that scripts may want too, so only `quiet` silences it.
+    What is done is told in milliseconds of film, or `of_turns` as their number. The notice is one line that scripts
+    may want too, so only `quiet` silences it.
     """
+    unit, rate, parts = ("turns", "turns/s", 1) if of_turns else ("s", "× real time", 1000)
 
     def notice(text: str) -> None:
         if not quiet:
             print(text, file=sys.stderr)
 
     if quiet or not sys.stderr.isatty():
-        yield notice, lambda name, total_ms, done_ms: None
+        yield notice, lambda name, whole, done: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -45,20 +49,20 @@ def progress_bar(quiet: bool) -> Iterator[tuple[Notice, Progress]]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed:.0f} s"),
+        TextColumn("{task.completed:.0f} " + unit),
         TextColumn("{task.fields[speed]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         tasks: dict[str, Any] = {}
 
-        def progress(name: str, total_ms: int | None, done_ms: int) -> None:
-            total = None if total_ms is None else total_ms / 1000
+        def progress(name: str, whole: int | None, done: int) -> None:
+            total = None if whole is None else whole / parts
             if name not in tasks:
                 tasks[name] = bar.add_task(name, total=total, speed="")
             task = bar.tasks[bar.task_ids.index(tasks[name])]
-            speed = f"{done_ms / 1000 / task.elapsed:.1f} × real time" if task.elapsed else ""
-            bar.update(tasks[name], completed=done_ms / 1000, speed=speed)
+            speed = f"{done / parts / task.elapsed:.1f} {rate}" if task.elapsed else ""
+            bar.update(tasks[name], completed=done / parts, speed=speed)
 
         yield notice, progress
 
@@ -71,6 +75,9 @@ def ingest_json(report: IngestReport) -> dict[str, Any]:
         "source_id": one.source_id if one else None,
         "source": one.source if one else None,
         "clips": sum(s.clips for s in report.sources),
+        "turns": sum(s.turns for s in report.sources),
+        "facts": sum(s.facts for s in report.sources),
+        "facts_failed": sum(s.facts_failed for s in report.sources),
         "clips_skipped": sum(s.clips_skipped for s in report.sources),
         "clips_failed": sum(s.clips_failed for s in report.sources),
         "nodes": sum(s.nodes for s in report.sources),
@@ -83,7 +90,9 @@ def ingest_json(report: IngestReport) -> dict[str, Any]:
         "merges": sum(s.merges for s in report.sources),
         "salvages": dict(sorted(_salvages(report).items())),
         "warnings": ingest_warnings(report),
-        "sources": [{"source_id": s.source_id, "source": s.source, "clips": s.clips} for s in report.sources],
+        "sources": [
+            {"source_id": s.source_id, "source": s.source, "clips": s.clips, "turns": s.turns} for s in report.sources
+        ],
     }
 
 
@@ -102,16 +111,19 @@ _MENDED = {
 
 def ingest_warnings(report: IngestReport) -> list[str]:
     """What went otherwise than it should, as sentences; the last says what was mended in models' replies."""
-    warnings = [warning for s in report.sources for warning in s.warnings]
+    warnings = [*report.warnings, *(warning for s in report.sources for warning in s.warnings)]
     mended = [f"{number} {_MENDED.get(kind, kind)}" for kind, number in sorted(_salvages(report).items())]
     return [*warnings, f"Models' replies that had to be mended: {', '.join(mended)}."] if mended else warnings
 
 
 def ingest_text(report: IngestReport) -> str:
-    """One line per source."""
+    """One line per source, of many haystacks one line for all."""
     lines = []
-    for s in report.sources:
-        parts = [f"{s.clips} clips", f"{s.nodes} nodes", f"{s.edges} edges"]
+    for s in [_sum(report.sources)] if len(report.sources) > _MANY else report.sources:
+        what = f"{s.clips} sessions, {s.turns} turns" if s.is_chat else f"{s.clips} clips"
+        parts = [what, f"{s.nodes} nodes", f"{s.edges} edges"]
+        if s.facts:
+            parts.append(f"{s.facts} facts")
         if s.clips_skipped:
             parts.insert(1, f"{s.clips_skipped} were there already")
         if s.clips_failed:
@@ -121,7 +133,21 @@ def ingest_text(report: IngestReport) -> str:
         lines.append(f"{s.source}: {', '.join(parts)}")
     if report.cost_usd:
         lines.append(f"cost: ${report.cost_usd:.4f}")
+    turns = sum(s.turns for s in report.sources)
+    if turns and report.seconds:
+        lines.append(f"{turns / report.seconds:.0f} turns a second")
     return "\n".join(lines)
+
+
+_MANY = 20
+
+
+def _sum(sources: list[SourceReport]) -> SourceReport:
+    """What was done with all sources together."""
+    whole = replace(sources[0], source=f"{len(sources)} sources")
+    for name in ("clips", "turns", "facts", "clips_skipped", "clips_failed", "nodes", "edges", "video_seconds"):
+        setattr(whole, name, sum(getattr(one, name) for one in sources))
+    return whole
 
 
 def rebuild_json(report: RebuildReport) -> dict[str, Any]:
@@ -289,6 +315,9 @@ def cost_text(state: Status) -> str:
     return "\n".join([*lines, f"{'all':<12} ${_dollars(state):.4f}"])
 
 
+_MOST_SOURCES = 50
+
+
 def status_text(state: Status) -> str:
     """The memory for a person to read."""
     lines = [
@@ -300,10 +329,12 @@ def status_text(state: Status) -> str:
         f"embedder   {state.embedder}",
         f"size       {state.bytes / 1e6:.1f} MB",
     ]
-    for s in state.sources:
+    for s in state.sources[:_MOST_SOURCES]:
         clips = _counts(state.clips.get(s.source_id, {}))
         state_of = "complete" if s.complete else "not complete"
         lines.append(f"source {s.source_id}   {s.name} ({s.kind}, {state_of}; clips: {clips})")
+    more = len(state.sources) - _MOST_SOURCES
+    lines += [f"and {more} more sources; --json lists all"] if more > 0 else []
     return "\n".join(lines)
 
 

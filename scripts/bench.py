@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable
 
+from bench_chats import chat_rows
 from bench_commands import command_rows
 from bench_ingest import week_rows
 from bench_media import memory_rows, perceiving_rows, speed_rows
@@ -25,6 +26,7 @@ PARTS: dict[str, Callable[[], list[Row]]] = {
     "text": text_rows,
     "week": week_rows,
     "query": query_rows,
+    "chats": chat_rows,
     "speed": speed_rows,
     "perceiving": perceiving_rows,
     "memory": memory_rows,

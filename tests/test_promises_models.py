@@ -265,12 +265,13 @@ def test_the_openrouter_config_works_against_a_server_as_strict_as_the_real_one(
         def here(name: str) -> str:
             return f"{server.base_url}#{name.partition(':')[2]}"
 
-        names = {base.perceiver, base.embedder, *(base.model_of(role) for role in base.roles)}
+        named = {role: base.model_of(role) for role in base.roles if base.model_of(role)}
+        names = {base.perceiver, base.embedder, *named.values()}
         chosen = load_settings(
             config,
             perceiver=here(base.perceiver),
             embedder=here(base.embedder),
-            roles={role: {"model": here(base.model_of(role))} for role in base.roles},
+            roles={role: {"model": here(name)} for role, name in named.items()},
             models={here(name): capabilities_of(parse_model_name(name)).model_dump() for name in names},
             refine_actions=True,
         )

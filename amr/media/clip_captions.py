@@ -23,11 +23,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from pydantic import ValidationError
-
 from amr.errors import BadInput
 from amr.media.egolife import DAY_MS, clock_ms, read_clip_name
-from amr.media.lines import MARK, numbered_lines, opened
+from amr.media.lines import numbered_lines, opened, read_row
 from amr.records import ClipCaptionsRow, Cue
 
 if TYPE_CHECKING:
@@ -116,13 +114,7 @@ def read_clip_captions(path: Path) -> list[CaptionedClips]:
 
 
 def _row(path: Path, number: int, raw: bytes) -> ClipCaptionsRow:
-    try:
-        return ClipCaptionsRow.model_validate_json(raw.removeprefix(MARK).strip())
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        fault = f"the key {name!r} is missing" if first["type"] == "missing" else f"{name}: {first['msg']}".lstrip(": ")
-        raise BadInput(f"{path}, line {number}: {fault}; `amr schema clip_captions` shows what a row is.") from error
+    return read_row(ClipCaptionsRow, f"{path}, line {number}", raw, "clip_captions", strict=False)
 
 
 def _note(path: Path, cameras: dict[str, CaptionedClips], row: ClipCaptionsRow, offset: int, number: int) -> None:

@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, NamedTuple
 
-from pydantic import ValidationError
-
 from amr.errors import BadInput
-from amr.media.lines import MARK, numbered_lines, opened
+from amr.media.lines import numbered_lines, opened, read_row
 from amr.records import EventsRow
 
 if TYPE_CHECKING:
@@ -94,16 +92,7 @@ def agreed_origin(known: int | None, start_ms: int, time: str | None, where: str
 
 
 def _row(path: Path, number: int, raw: bytes) -> EventsRow:
-    try:
-        row = EventsRow.model_validate_json(raw.removeprefix(MARK).strip(), strict=True)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"])
-        fault = {
-            "extra_forbidden": f"unknown key {name!r}",
-            "missing": f"the key {name!r} is missing",
-        }.get(first["type"], f"{name}: {first['msg']}" if name else first["msg"])
-        raise BadInput(f"{path}, line {number}: {fault}; `amr schema events` shows what a row is.") from error
+    row = read_row(EventsRow, f"{path}, line {number}", raw, "events")
     if not (math.isfinite(row.t_start) and math.isfinite(row.t_end)):
         raise BadInput(f"{path}, line {number}: t_start and t_end must be numbers of seconds.")
     return row

@@ -7,13 +7,17 @@ import shutil
 import tempfile
 import zlib
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from amr.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from pydantic import BaseModel
+
+    Row = TypeVar("Row", bound=BaseModel)
 
 MARK = b"\xef\xbb\xbf"
 """What some programs put before the first line of UTF-8 text."""
@@ -47,6 +51,25 @@ def numbered_lines(file: IO[bytes]) -> Iterator[tuple[int, int, bytes]]:
         if raw.strip(MARK + b" \t\r\n"):
             yield number, offset, raw
         offset += len(raw)
+
+
+def read_row(kind: type[Row], where: str, raw: bytes, schema: str, strict: bool = True) -> Row:
+    """A line of JSON as a row of some kind. Raises BadInput, with the place and the name of the schema.
+
+    Unless `strict`, a number may stand for a text and the like.
+    """
+    from pydantic import ValidationError
+
+    try:
+        return kind.model_validate_json(raw.removeprefix(MARK).strip(), strict=strict)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        fault = {
+            "extra_forbidden": f"unknown key {name!r}",
+            "missing": f"the key {name!r} is missing",
+        }.get(first["type"], f"{name}: {first['msg']}" if name else first["msg"])
+        raise BadInput(f"{where}: {fault}; `amr schema {schema}` shows what a line is.") from error
 
 
 def inner_suffix(path: Path) -> str:

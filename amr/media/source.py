@@ -104,6 +104,8 @@ def open_sources(
         return [_narrations(path, settings, video, name) for video in _named(path, read_narrations(path), name)]
     if suffix == ".jsonl" and is_clip_captions(path):
         return [_clip_captions(path, camera, name) for camera in _named(path, read_clip_captions(path), name)]
+    if suffix == ".json":
+        raise BadInput(f"{path} holds no chats that amr knows, and no other format is .json; see amr schema.")
     if suffix == ".jsonl":
         return [_events(path, events, name) for events in _named(path, read_events(path), name)]
     return [_video(path, settings, captions, name)]

@@ -210,10 +210,13 @@ class RecordedChat:
 
     def complete(self, request: ChatRequest) -> ChatReply:
         """The reply to a request, on disk before it is returned. Raises what the model raises."""
-        recorded = self._calls.once(
+        return reply_from(self.recorded(request))
+
+    def recorded(self, request: ChatRequest) -> Recorded:
+        """The same with the row of the call that was paid for it, by this command or an earlier one."""
+        return self._calls.once(
             chat_key(self.name, request), purpose_of(self.name, request), lambda: _chat_content(self._model, request)
         )
-        return reply_from(recorded)
 
     def discard(self, request: ChatRequest) -> None:
         """Has the next run ask again, the reply to this request being of no use."""

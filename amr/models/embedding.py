@@ -25,7 +25,7 @@ EMBEDDER_NAME = "embedded:minilm-static-256-v1"
 
 DIMENSIONS = 256
 
-_BATCH = 4096
+_BATCH, _BLOCK = 4096, 32
 _DATA = "models/embedder"
 
 # What the tokenizer does to ASCII: whitespace and punctuation end a word, control characters vanish.
@@ -100,3 +100,53 @@ def _vectors() -> NDArray[np.int8]:
     with safe_open(str(resource(f"{_DATA}/vectors.safetensors")), "numpy") as file:
         vectors: NDArray[np.int8] = file.get_tensor("vectors")
     return vectors
+
+
+def words_near(words: Sequence[str], least: float, most: int) -> list[list[tuple[str, float]]]:
+    """Of each lowercase word the known words nearest to it, with their cosines from `least` up, the nearest first.
+
+    Only words of three ASCII letters or more that are one token; nothing is near a word that is not one token.
+    """
+    tokens = [_tokenizer().token_to_id(word) for word in words]
+    if all(token is None for token in tokens):
+        return [[] for _ in words]
+    return [
+        [] if token is None else _nearest(row, token, least, most)
+        for token, row in zip(tokens, _cosines(embed(words)), strict=True)
+    ]
+
+
+def _cosines(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The cosines of rows [n, 256] of unit length with every token [n, tokens or some more]."""
+    blocks, lengths = _floats()
+    # BLAS keeps to one thread in so small a block: others, once woken, would busily wait ten times as long as it takes.
+    products = (rows @ blocks.transpose(0, 2, 1)).transpose(1, 0, 2).reshape(len(rows), -1)
+    return np.asarray(np.round(products / lengths, 4))
+
+
+def _nearest(cosines: NDArray[np.float32], token: int, least: float, most: int) -> list[tuple[str, float]]:
+    near = np.flatnonzero(cosines >= least)
+    found: list[tuple[str, float]] = []
+    for row in near[np.lexsort((near, -cosines[near]))].tolist():
+        word = _tokenizer().id_to_token(row)
+        if word and row != token and len(word) > 2 and word.isascii() and word.isalpha():
+            found.append((word, round(float(cosines[row]), 4)))
+        if len(found) == most:
+            break
+    return found
+
+
+def length_of(word: str) -> float:
+    """The length of the longest vector of a word's tokens: the more a word tells, the longer; 0 when none is known."""
+    tokens = list(_word_tokens(word))
+    return float(np.sqrt(np.square(_vectors()[tokens], dtype=np.float64).sum(axis=1)).max()) if tokens else 0.0
+
+
+@lru_cache(maxsize=1)
+def _floats() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """The word vectors in blocks [blocks, 32, 256], the last filled up with zeros, and their lengths [tokens]."""
+    vectors = _vectors()
+    blocks = np.zeros((-(-len(vectors) // _BLOCK) * _BLOCK, DIMENSIONS), np.float32)
+    blocks[: len(vectors)] = vectors
+    lengths = np.maximum(np.sqrt(np.einsum("ij,ij->i", blocks, blocks)), 1.0)
+    return blocks.reshape(-1, _BLOCK, DIMENSIONS), lengths

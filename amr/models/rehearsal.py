@@ -107,6 +107,7 @@ def _replies(key: str, asked: str) -> dict[str, Any]:
         "summaries": {"summaries": [{"id": event["local_event_id"], "summary": sentence} for event in events]},
         "merge": {"summary": sentence},
         "refine": _given_events(asked),
+        "facts": {"facts": [{"subject": "Caroline", "predicate": "plays", "object": "the oboe", "turns": [1]}]},
     }
 
 

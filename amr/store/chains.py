@@ -76,10 +76,11 @@ class Chains:
         self._rows = rows
 
     def tracks(self, scope: str) -> list[Track]:
-        """The passes of a scope that are not replaced."""
+        """The passes of a scope that are not replaced; turns of chats are in no chain."""
         query = (
             "SELECT pass_id, scope_id, state, origin_wall_ms IS NOT NULL, key, perceiver, settings_hash, clip_ms"
-            " FROM passes JOIN sources USING (source_id) WHERE scope_id = ? AND state <> 'replaced' ORDER BY pass_id"
+            " FROM passes JOIN sources USING (source_id) WHERE scope_id = ? AND state <> 'replaced' AND kind <> 'chat'"
+            " ORDER BY pass_id"
         )
         rows = self._rows(query, [scope])
         return [Track(row[0], row[1], row[2], row[3], track_name(*row[4:])) for row in rows]

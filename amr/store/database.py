@@ -19,12 +19,14 @@ import duckdb
 from amr.errors import BadInput
 from amr.store import gate, kept, text
 from amr.store.schema import DDL, FORMAT_VERSION
-from amr.store.snapshot import Snapshot, indexed_text
+from amr.store.snapshot import NOT_INDEXED, Snapshot, indexed_text
 
 T = TypeVar("T")
 
 _HELD_SECONDS = 0.15
 """How long one question keeps writers out before it lets them in for a moment."""
+_LOADING_SECONDS = 0.05
+"""How long parts of what is kept are read in one pass; the last of them may take some 0.1 s more."""
 _GROUP_ROWS = 8192
 """A checkpoint writes the last group of each table anew: by default 122,880 rows, which of vectors are 120 MB."""
 _REPAIR_ROWS = 50_000
@@ -248,21 +250,23 @@ def reading(directory: Path, scope: str | None = None, pauses: bool = False) -> 
 def _kept(directory: Path, scope: str) -> kept.Kept | None:
     """What this process keeps of a scope, brought up to date; None where it asks for the first time since a commit.
 
-    Each part is read in a pass of its own, so that no writer waits for all of it.
+    Parts that take long are read in passes of their own, so that no writer waits for all of them.
     """
     with gate.reading(directory):
         known = kept.of(directory, scope, kept.signature(directory, scope))
     if known is None:
         return None
     with known.loading:
-        while missing := known.missing():
+        while known.missing():
             with gate.reading(directory), connected(directory, read_only=True) as connection:
                 if kept.signature(directory, scope) != known.state:
                     return None
                 check_version(connection, directory)
                 if _text_is_behind(connection, directory, scope):
                     return None
-                known.load(missing[0], connection)
+                began = time.monotonic()
+                while (missing := known.missing()) and time.monotonic() - began < _LOADING_SECONDS:
+                    known.load(missing[0], connection)
     return known
 
 
@@ -277,6 +281,11 @@ def _text_is_behind(connection: duckdb.DuckDBPyConnection, directory: Path, scop
         return False
     held = text.indexed_through(text.text_directory(directory, scope))
     return held is None or held < last
+
+
+def last_nodes(connection: duckdb.DuckDBPyConnection) -> dict[str, int]:
+    """The id of the last node of every scope."""
+    return dict(connection.execute("SELECT scope_id, max(node_id) FROM nodes GROUP BY scope_id ORDER BY 1").fetchall())
 
 
 def repair_text(directory: Path, scope: str) -> None:
@@ -299,8 +308,11 @@ def repair_text(directory: Path, scope: str) -> None:
 
 
 def _rows_after(connection: duckdb.DuckDBPyConnection, scope: str, last: int) -> Iterator[list[tuple[int, str]]]:
-    query = "SELECT node_id, text, payload FROM nodes WHERE scope_id = ? AND node_id > ? ORDER BY node_id"
-    cursor = connection.execute(query, [scope, last])
+    query = (
+        "SELECT node_id, text, payload FROM nodes WHERE scope_id = ? AND node_id > ?"
+        " AND NOT list_contains(?, kind) ORDER BY node_id"
+    )
+    cursor = connection.execute(query, [scope, last, list(NOT_INDEXED)])
     while rows := cursor.fetchmany(_REPAIR_ROWS):
         yield [(int(row[0]), indexed_text(row[1], json.loads(row[2]))) for row in rows]
 

@@ -12,7 +12,6 @@ import duckdb
 import numpy as np
 
 from amr.store import database, gate, vectors
-from amr.store.rows import Batch
 
 
 class Folds:
@@ -24,11 +23,13 @@ class Folds:
         self._thread = ThreadPoolExecutor(1)
         self._running: Future[tuple[str, int]] | None = None
 
-    def count(self, connection: duckdb.DuckDBPyConnection, scope: str, batch: Batch) -> None:
-        """Takes note of the vectors of a batch that is committed; reads, for the first of a scope, what was before."""
-        if scope in self._tails:
-            mine = {node.node_id for node in batch.nodes if node.scope_id == scope}
-            self._tails[scope] += sum(lane == "text" and node_id in mine for node_id, lane, _ in batch.vectors)
+    def count(self, connection: duckdb.DuckDBPyConnection, scope: str, added: int, is_new: bool) -> None:
+        """Takes note of so many vectors that are committed; reads, for the first of a scope, what was before.
+
+        A scope `is_new` when nothing was.
+        """
+        if is_new or scope in self._tails:
+            self._tails[scope] = self._tails.get(scope, 0) + added
             return
         folded = vectors.folded_through(vectors.index_file(self._directory, scope))
         row = connection.execute(f"SELECT count(*) {_TAIL}", [scope, folded]).fetchone()
@@ -43,8 +44,9 @@ class Folds:
             if not self._running.done():
                 return True
             self.wait()
+        long = min(vectors.FOLD_ROWS, vectors.EXACT_ROWS)
         for scope, tail in self._tails.items():
-            if vectors.fold_is_due(vectors.index_file(self._directory, scope), tail):
+            if tail > long and vectors.fold_is_due(vectors.index_file(self._directory, scope), tail):
                 self._running = self._thread.submit(self._fold, scope)
                 return True
         return False

@@ -52,6 +52,19 @@ def node_hash(
     return blake3(canonical_json(content).encode()).hexdigest()
 
 
+def canonical_text(text: str) -> str:
+    """As `canonical_json` of a text."""
+    return _text_json(unicodedata.normalize("NFC", text))
+
+
+_text_json = json.encoder.encode_basestring
+
+
+def ready_hash(*parts: str) -> str:
+    """BLAKE3 (hex) of a list whose items are canonical JSON already: a node's or an edge's content, in order."""
+    return blake3(f"[{','.join(parts)}]".encode()).hexdigest()
+
+
 def edge_hash(channel: str, src_hash: str, dst_hash: str, payload: dict[str, Any]) -> str:
     """BLAKE3 (hex) of an edge: its channel, the content of both ends and its payload."""
     return blake3(canonical_json([channel, src_hash, dst_hash, payload]).encode()).hexdigest()

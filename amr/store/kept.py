@@ -2,14 +2,14 @@
 
 Everything here is derived from one state of the files, named by their signature, and dropped when that changes.
 A process that asks once builds none of it: the columns are read when a second question meets the same state, part
-by part, each in a pass through the gate of its own.
+by part, those that take long in passes through the gate of their own.
 """
 
 from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -34,6 +34,7 @@ _UNKNOWN = -(2**62)
 _NODES = 20_000
 _RESULTS = 2_000
 _VIEWS = 8
+_DERIVED = 3
 _SCOPES = 4
 _CHUNK = 15_000
 
@@ -63,6 +64,7 @@ class Kept:
         self.directory, self.scope, self.state = directory, scope, state
         self.results: OrderedDict[str, list[tuple[Any, ...]]] = OrderedDict()
         self._counts: dict[str, dict[str, int]] = {}
+        self._derived: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
         self._seen: OrderedDict[View, Ids] = OrderedDict()
         self._parsed: OrderedDict[int, Node] = OrderedDict()
         self._columns: Columns = {}
@@ -118,6 +120,14 @@ class Kept:
         for name, values in self._strings.items():
             values += rows[name].tolist()
 
+    def derived(self, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """What `make` gives, made once for this state; the last few are kept."""
+        if key not in self._derived:
+            self._derived[key] = make()
+            _shorten(self._derived, _DERIVED)
+        self._derived.move_to_end(key)
+        return self._derived[key]
+
     def covers(self, view: View) -> bool:
         """Whether the columns can tell what a view sees: those of what was once known are not among them."""
         return view.scope == self.scope and view.known_at is None
@@ -151,6 +161,11 @@ class Kept:
         """When these nodes happened: wall clock where the source has one, else media time."""
         found = self._columns["moment"][np.searchsorted(self._columns["node_id"], ids)]
         return np.where(found == _UNKNOWN, 0, found)
+
+    def sources_of(self, ids: Ids) -> Ids:
+        """As `Snapshot.sources_of`."""
+        found: Ids = self._columns["source_id"][np.searchsorted(self._columns["node_id"], ids)]
+        return found
 
     def nodes(self, ids: Sequence[int] | Ids) -> dict[int, Node] | None:
         """As `Snapshot.nodes`; None when one of them is not among what is kept."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,13 +69,73 @@ class ObservationRow:
     cost_usd: float
 
 
+class ReadyNode(NamedTuple):
+    """A node as it is stored: `payload` is canonical JSON. Nothing is known of its end."""
+
+    node_id: int
+    kind: str
+    scope_id: str
+    source_id: int
+    pass_id: int
+    parent_id: int
+    clip_first: int
+    clip_last: int
+    t_start_ms: int
+    t_end_ms: int
+    time_ms: int | None
+    text: str
+    payload: str
+    hash: str
+    learnt_at: int
+
+
+class ReadyEdge(NamedTuple):
+    """An edge as it is stored: `payload` is canonical JSON."""
+
+    edge_id: int
+    scope_id: str
+    channel: str
+    src: int
+    dst: int
+    payload: str
+    hash: str
+    learnt_at: int
+
+
+class ReadyMention(NamedTuple):
+    """A mention as it is stored."""
+
+    node_id: int
+    scope_id: str
+    handle: str
+    role: str
+    t_start_ms: int
+    learnt_at: int
+
+
+@dataclass
+class ReadyRows:
+    """Rows that are made as they are stored, by one who writes many thousands a second."""
+
+    nodes: list[ReadyNode] = field(default_factory=list)
+    edges: list[ReadyEdge] = field(default_factory=list)
+    mentions: list[ReadyMention] = field(default_factory=list)
+
+    def take(self, other: ReadyRows) -> None:
+        """Adds the rows of another."""
+        self.nodes += other.nodes
+        self.edges += other.edges
+        self.mentions += other.mentions
+
+
 @dataclass
 class Batch:
     """One or more whole clips, written in one transaction.
 
     `retired_nodes` and `retired_edges` are (id, learnt time); a retired node's mentions and edges go with it.
     `retried` are the (pass, clip index) of clips that had failed before. A source and a pass are written with
-    their first clip, so a source without one leaves no trace.
+    their first clip, so a source without one leaves no trace. `grown` are sources that are there, whose rows change;
+    `meta` are settings of the memory's own.
     """
 
     sources: list[SourceRow] = field(default_factory=list)
@@ -89,6 +150,9 @@ class Batch:
     retired_edges: list[tuple[int, int]] = field(default_factory=list)
     retried: list[tuple[int, int]] = field(default_factory=list)
     calls: list[CallRow] = field(default_factory=list)
+    grown: list[SourceRow] = field(default_factory=list)
+    meta: dict[str, str] = field(default_factory=dict)
+    ready: ReadyRows = field(default_factory=ReadyRows)
 
     def rows(self) -> int:
         """How many rows the batch holds."""
@@ -99,6 +163,9 @@ class Batch:
             + len(self.vectors)
             + len(self.clips)
             + len(self.observations)
+            + len(self.ready.nodes)
+            + len(self.ready.edges)
+            + len(self.ready.mentions)
         )
 
 
@@ -131,7 +198,8 @@ class View:
 
     `as_of`, `from_ms` and `to_ms` are on the clock of the sources: wall clock where they have one, else media
     time, in milliseconds. `known_at` is the last commit that may be seen. `without` names channels that are
-    switched off for this question.
+    switched off for this question. `asked_at` is the moment that "last week" is counted from where that is not
+    `as_of`; it hides nothing.
     """
 
     scope: str = "default"
@@ -142,3 +210,4 @@ class View:
     known_at: int | None = None
     kinds: tuple[str, ...] = ("event", "turn", "fact")
     without: frozenset[str] = frozenset()
+    asked_at: int | None = None

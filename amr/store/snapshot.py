@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import numpy as np
@@ -17,6 +18,7 @@ from amr.records import Edge, Node
 from amr.store import asked, text, vectors
 from amr.store.chains import Chains
 from amr.store.hashing import EMPTY_SUM, world_hash
+from amr.store.haystacks import Haystacks
 from amr.store.kept import Kept, remember
 from amr.store.people import People
 from amr.store.roster import Known, roster
@@ -31,10 +33,17 @@ _EDGE_COLUMNS = "edge_id, scope_id, channel, src, dst, payload, hash, valid_from
 LIVE = "commit_id IS NOT NULL AND retired_at IS NULL AND withdrawn_commit IS NULL"
 
 Ids = NDArray[np.int64]
+T = TypeVar("T")
+
+
+NOT_INDEXED = ("window", "session")
+"""Kinds of node that are found by what they contain: the words of an exchange or a session are those of its turns."""
 
 
 def indexed_text(node_text: str, payload: Mapping[str, Any]) -> str:
     """What the text index holds of a node: its text, and the dialogue, persons and objects it lacks."""
+    if "speaker" in payload:
+        return node_text  # a turn begins with the name of who says it
     more = [*payload.get("dialogue", []), *payload.get("persons", []), *payload.get("objects", [])]
     known = node_text.lower()
     # As the payload is stored, so that an index made again from the database is the same.
@@ -112,8 +121,10 @@ class Snapshot:
         self._connect = connect
         self._directory = directory
         self._searchers: dict[str, text.Searcher] = {}
+        self._sources: dict[str | None, list[SourceRow]] = {}
         self._handles: dict[tuple[str, str], dict[str, int]] = {}
         self._moments: dict[str, dict[str, NDArray[Any]]] = {}
+        self._derived: dict[tuple[Any, ...], Any] = {}
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -138,6 +149,11 @@ class Snapshot:
         """Look-ups in the chains that channels follow."""
         return Chains(self._all)
 
+    @property
+    def haystacks(self) -> Haystacks:
+        """Look-ups of chats."""
+        return Haystacks(self._all, self.nodes)
+
     @cached_property
     def people(self) -> People:
         """Look-ups of who is who."""
@@ -154,8 +170,11 @@ class Snapshot:
 
     def sources(self, scope: str | None = None) -> list[SourceRow]:
         """The sources of a scope, or all, in order of their ids."""
-        where, values = ("WHERE scope_id = ?", [scope]) if scope is not None else ("", [])
-        return [SourceRow(*row) for row in self._all(f"SELECT * FROM sources {where} ORDER BY source_id", values)]
+        if scope not in self._sources:
+            where, values = ("WHERE scope_id = ?", [scope]) if scope is not None else ("", [])
+            rows = self._all(f"SELECT * FROM sources {where} ORDER BY source_id", values)
+            self._sources[scope] = [SourceRow(*row) for row in rows]
+        return self._sources[scope]
 
     def passes(self, source_id: int) -> list[PassRow]:
         """The passes over a source, oldest first."""
@@ -227,8 +246,11 @@ class Snapshot:
         known = self.kept.nodes(ids) if self.kept is not None else None
         if known is not None:
             return known
-        query = f"SELECT {_NODE_COLUMNS} FROM nodes WHERE node_id IN (SELECT unnest(?::BIGINT[]))"
-        rows = self._all(query, [[int(i) for i in ids]])
+        if not len(ids):
+            return {}
+        wanted = [int(i) for i in ids]
+        within = "node_id BETWEEN ? AND ? AND node_id IN (SELECT unnest(?::BIGINT[]))"
+        rows = self._all(f"SELECT {_NODE_COLUMNS} FROM nodes WHERE {within}", [min(wanted), max(wanted), wanted])
         return {row[0]: _node(row) for row in rows}
 
     def edges(self, ids: Sequence[int], view: View, channel: str | None = None) -> list[Edge]:
@@ -264,11 +286,21 @@ class Snapshot:
         kept = self._keeps(view)
         if kept is not None:
             return kept.moments(ids)
+        return np.asarray(self._column("at", ids, view), np.int64)
+
+    def sources_of(self, ids: Ids, view: View) -> Ids:
+        """The ids of the sources of these nodes, in their order [n]; some number for a node without one."""
+        kept = self._keeps(view)
+        return kept.sources_of(ids) if kept is not None else np.asarray(self._column("source", ids, view), np.int64)
+
+    def _column(self, name: str, ids: Ids, view: View) -> NDArray[Any]:
+        """What a column of the nodes of a scope, which are read once, has for these."""
         if view.scope not in self._moments:
-            query = "SELECT node_id, coalesce(time_ms, t_start_ms, 0) AS at FROM nodes WHERE scope_id = ? ORDER BY 1"
+            columns = "node_id, coalesce(time_ms, t_start_ms, 0) AS at, coalesce(source_id, -1) AS source"
+            query = f"SELECT {columns} FROM nodes WHERE scope_id = ? ORDER BY 1"
             self._moments[view.scope] = self.connection.execute(query, [view.scope]).fetchnumpy()
         rows = self._moments[view.scope]
-        return np.asarray(rows["at"][np.searchsorted(rows["node_id"], ids)], np.int64)
+        return np.asarray(rows[name][np.searchsorted(rows["node_id"], ids)])
 
     def clip_uris(self, source_id: int, pass_id: int, indexes: Sequence[int]) -> dict[int, str]:
         """The files or addresses of some clips of a pass."""
@@ -348,6 +380,57 @@ class Snapshot:
         none = np.zeros(len(query), np.float32)
         matrix = np.array([stored.get(node_id, none) for node_id in ids.tolist()], np.float32).reshape(len(ids), -1)
         return np.asarray(np.round((matrix @ query).astype(np.float64), 4), np.float64)
+
+    def having(self, scope: str, term: str) -> tuple[Ids, NDArray[np.float64]]:
+        """The rows of a scope's text index that have a stem, ids ascending, live or not, and how far it fills each."""
+        return self._searcher(scope).having(term)
+
+    def chat_turns(self, view: View) -> dict[str, NDArray[Any]]:
+        """The visible turns of chats, session after session, in columns.
+
+        `node_id`, `session` (0, 1, … by when it was ingested), `speaker` (handles), `time_ms` (NaN where no clock is
+        known), `text` with its `length` in characters, and the `caption` of the picture that goes with it, or None.
+        """
+        view = replace(view, kinds=("turn",))
+        condition, values = _sees(view)
+        query = (
+            "SELECT node_id, source_id, clip_first, payload->>'$.speaker' AS speaker,"
+            " CASE WHEN payload->>'$.undated' IS NULL THEN time_ms END AS time_ms, text, length(text) AS length,"
+            " payload->>'$.caption' AS caption"
+            f" FROM nodes WHERE {condition}"
+            " ORDER BY source_id, clip_first, (payload->>'$.n')::BIGINT, node_id"
+        )
+        rows = self.connection.execute(query, values).fetchnumpy()
+        captions = np.ma.asarray(rows["caption"], np.object_)
+        place = rows["source_id"].astype(np.int64) << 32 | rows["clip_first"].astype(np.int64)
+        begins = np.diff(place, prepend=place[:1]) != 0
+        return {
+            "node_id": rows["node_id"].astype(np.int64),
+            "session": np.cumsum(begins),
+            "speaker": np.asarray(rows["speaker"], dtype=np.str_),
+            "time_ms": np.ma.filled(np.ma.asarray(rows["time_ms"], np.float64), np.nan),
+            "text": np.asarray(rows["text"], np.object_),
+            "length": rows["length"].astype(np.float64),
+            "caption": np.where(np.ma.getmaskarray(captions), np.array(None), np.ma.getdata(captions)),
+        }
+
+    def sessions_of(self, turns: Ids) -> dict[int, int]:
+        """The session that each of some turns is in, by node id."""
+        query = (
+            "SELECT turn.node_id, exchange.parent_id FROM nodes turn JOIN nodes exchange"
+            " ON turn.parent_id = exchange.node_id WHERE turn.node_id IN (SELECT unnest(?::BIGINT[]))"
+        )
+        return dict(self._all(query, [turns.tolist()]))
+
+    def derived(self, key: tuple[Any, ...], make: Callable[[], T]) -> T:
+        """What is made from this state of the memory and asked for again and again; made once where it can be kept."""
+        if self.kept is not None:
+            found: T = self.kept.derived(key, make)
+            return found
+        if key not in self._derived:
+            self._derived[key] = make()
+        made: T = self._derived[key]
+        return made
 
     def search_vectors(self, scope: str, query: NDArray[np.float32], ids: Ids, k: int) -> list[tuple[int, float]]:
         """The `k` of `ids` whose text vectors are nearest to `query` [d] as (node id, cosine), best first."""

@@ -6,7 +6,9 @@ filters drop rows from the ranking, never change a score.
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +17,7 @@ from urllib.parse import quote
 
 import numpy as np
 import tantivy
+from blake3 import blake3
 from numpy.typing import NDArray
 
 Ids = NDArray[np.int64]
@@ -23,7 +26,12 @@ Keep = Callable[[Ids], Sequence[bool] | NDArray[np.bool_]]
 
 _WORDS = 256
 """Of so many words it is remembered which rows have them: questions share words."""
+_TERMS = 4096
+_K1 = 1.2
+"""The constant of tantivy's BM25."""
 _HEAP_BYTES = 15_000_000
+_NOTE = "indexed-through"
+_MEMORY = Path("/dev/shm")
 _CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af"
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 
@@ -36,6 +44,8 @@ def text_directory(memory: Path, scope: str) -> Path:
 
 def cjk_bigrams(text: str) -> list[str]:
     """Overlapping character pairs of each Chinese, Japanese or Korean run; a lone character stands for itself."""
+    if text.isascii():
+        return []
     pairs: list[str] = []
     for run in _CJK_RUN.findall(text):
         pairs.extend(run[i : i + 2] for i in range(len(run) - 1)) if len(run) > 1 else pairs.append(run)
@@ -94,26 +104,96 @@ class TextWriter:
     def add(self, rows: Iterable[tuple[int, str]]) -> None:
         """Adds (node id, text) rows; they must come in id order."""
         for node_id, text in rows:
-            self._writer.add_document(
-                tantivy.Document(id=node_id, english=_CJK_RUN.sub(" ", text), cjk=" ".join(cjk_bigrams(text)))
-            )
+            pairs = cjk_bigrams(text)
+            english = _CJK_RUN.sub(" ", text) if pairs else text
+            self._writer.add_document(tantivy.Document(id=node_id, english=english, cjk=" ".join(pairs)))
 
     def commit(self, through: int) -> None:
         """Makes the added rows durable and notes `through`, the last node id that the index holds."""
         self._writer.commit()
-        note = self._directory / "indexed-through.new"
+        note = self._directory / f"{_NOTE}.new"
         note.write_text(str(through))
-        note.replace(self._directory / "indexed-through")
+        note.replace(self._directory / _NOTE)
 
     def close(self) -> None:
         """Waits for merges, so that no thread touches the files afterwards."""
         self._writer.wait_merging_threads()
 
 
+def scratch_folder(memory: Path) -> Path | None:
+    """Where indexes of a memory may be made before they go to their places: in the machine's memory, if that can be.
+
+    It belongs to the memory's one writer, who clears it.
+    """
+    known_as = blake3(str(memory.absolute()).encode()).hexdigest()[:16]
+    return _MEMORY / f"amr-text-{os.getuid()}-{known_as}" if os.access(_MEMORY, os.W_OK) else None
+
+
+def build(directory: Path, rows: Sequence[tuple[int, str]], through: int, scratch: Path | None) -> None:
+    """Makes a whole index beside the place of a new scope's, for `adopt` to put there; any number of them at once.
+
+    tantivy waits for the disk a dozen times; in the `scratch` folder it does not, and the files are copied at the end.
+    """
+    beside = _beside(directory)
+    shutil.rmtree(beside, ignore_errors=True)
+    if scratch is not None:
+        made = scratch / directory.name
+        try:
+            _write(made, rows, through)
+        except (OSError, ValueError):  # there is no room: it is made on the disk
+            shutil.rmtree(made, ignore_errors=True)
+        else:
+            shutil.copytree(made, beside, ignore=shutil.ignore_patterns("*.lock"), copy_function=_copy)
+            shutil.rmtree(made, ignore_errors=True)
+            return
+    _write(beside, rows, through)
+
+
+def _write(directory: Path, rows: Iterable[tuple[int, str]], through: int) -> None:
+    writer = TextWriter(directory)
+    writer.add(rows)
+    writer.commit(through)
+    writer.close()
+
+
+def adopt(directory: Path) -> None:
+    """Puts the index that `build` made in its place."""
+    shutil.rmtree(directory, ignore_errors=True)
+    _beside(directory).replace(directory)
+
+
+def clear(memory: Path) -> None:
+    """Removes the indexes that a writer which was killed had begun."""
+    scratch = scratch_folder(memory)
+    for left_over in [*(memory / "text").glob("*.new"), *([scratch] if scratch is not None else [])]:
+        shutil.rmtree(left_over, ignore_errors=True)
+
+
+def _beside(directory: Path) -> Path:
+    return directory.with_name(f"{directory.name}.new")  # the name of a scope has no dot in it
+
+
+def _copy(source: str, target: str) -> None:
+    with Path(source).open("rb") as file, Path(target).open("wb") as out:
+        shutil.copyfileobj(file, out, 1 << 20)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def noted_through(directory: Path) -> int | None:
+    """The last node id that the index says it holds; None when it says nothing."""
+    try:
+        return int((directory / _NOTE).read_text())
+    except (OSError, ValueError):
+        return None
+
+
 def indexed_through(directory: Path) -> int | None:
     """The last node id that the index holds; None when there is no usable index."""
+    noted = noted_through(directory)
+    if noted is None:
+        return None
     try:
-        noted = int((directory / "indexed-through").read_text())
         tantivy.Index.open(str(directory))
     except (OSError, ValueError):
         return None
@@ -137,6 +217,7 @@ class Searcher:
         self._searcher = tantivy.Index.open(str(directory)).searcher()
         self._latest: dict[tuple[Any, ...], Ids] = {}
         self._last: tuple[list[tuple[str, str]], int, Ids, NDArray[np.float64]] | None = None
+        self._having: dict[str, tuple[Ids, NDArray[np.float64]]] = {}
 
     def search(self, query: str, k: int, keep: Keep) -> list[tuple[int, float]]:
         """The best `k` rows that `keep` accepts as (node id, BM25 score), best first, ties by id.
@@ -168,6 +249,30 @@ class Searcher:
             scores = np.asarray(np.round([score for score, _ in hits], 4), np.float64)
             last = self._last = (terms, depth, np.array(ids, np.int64), scores)
         return last[1:]
+
+    def having(self, term: str) -> tuple[Ids, NDArray[np.float64]]:
+        """The rows that have a stem or a CJK bigram: their ids ascending, and how far it fills them, from 0 to 1.
+
+        That is the part of its BM25 score that grows with how often the row has it: tf / (tf + k1 (1 - b + b l / L)),
+        with l the length of the row and L the mean length.
+        """
+        if term not in self._having:
+            if len(self._having) >= _TERMS:
+                self._having.clear()
+            self._having[term] = self._read_having(term)
+        return self._having[term]
+
+    def _read_having(self, term: str) -> tuple[Ids, NDArray[np.float64]]:
+        field = "cjk" if _CJK_RUN.match(term) else "english"
+        rows = self._searcher.doc_freq(field, term)
+        if not rows:
+            return np.zeros(0, np.int64), np.zeros(0)
+        hits = self._searcher.search(tantivy.Query.term_query(_schema(), field, term), rows, count=False).hits
+        ids = np.array(self._searcher.fast_field_values("id", [address for _, address in hits]), np.int64)
+        total = self._searcher.num_docs
+        highest = (_K1 + 1) * np.log1p((total - rows + 0.5) / (rows + 0.5))
+        order = np.argsort(ids)
+        return ids[order], np.array([score for score, _ in hits], np.float64)[order] / highest
 
     def latest(self, query: str, through: int, k: int) -> Ids:
         """The last `k` rows up to the id `through` that share a word with the query, ascending."""

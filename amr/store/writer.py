@@ -9,37 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 
 from amr.errors import BadInput
-from amr.records import CallRow, Edge, Mention, Node
-from amr.store import asked, database, gate, text, vectors
+from amr.records import CallRow
+from amr.store import asked, database, gate, vectors
 from amr.store.folds import Folds
-from amr.store.hashing import EMPTY_SUM, add_to_sum, canonical_json, world_hash
 from amr.store.rows import Batch, PassRow, SourceRow
-from amr.store.schema import MEMORY_WORLD
-from amr.store.snapshot import LIVE, indexed_text
+from amr.store.snapshot import LIVE
+from amr.store.tables import arrow, insert, tables_of
+from amr.store.text_indexes import TextIndexes
+from amr.store.worlds import Change, Gains, Parents, adjust_worlds, ancestors, load_parents, shared
 
 CHECKPOINT_REPLAYED_BYTES = 2_500_000
 """Every open replays the write-ahead log, at 6 ms of processor time for a MB, and a checkpoint takes about 15 ms
 however large the memory is: it is due when the replays since the last one have cost as much."""
-
-_INT = pa.int64()
-_TEXT = pa.string()
-_TYPES = {
-    "sources": [_INT, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT, _INT, _INT, pa.bool_()],
-    "passes": [_INT, _INT, _TEXT, _TEXT, _INT, _TEXT],
-    "clips": [_INT, _INT, _INT, _INT, _INT, _TEXT, _TEXT, _TEXT],
-    "observations": [_INT, _INT, _INT, _TEXT, _TEXT, _TEXT, _TEXT, pa.float64(), _INT],
-    "nodes": [
-        *[_INT, _TEXT, _TEXT, _INT, _INT, _INT, _INT, _INT, _INT, _INT, _INT, _TEXT, _TEXT, _TEXT],
-        *[_INT] * 7,
-    ],
-    "edges": [_INT, _TEXT, _TEXT, _INT, _INT, _TEXT, _TEXT, *[_INT] * 7],
-    "mentions": [_INT, _TEXT, _TEXT, _TEXT, *[_INT] * 6],
-    "vectors": [_INT, _TEXT, pa.list_(pa.float32())],
-    "calls": [*[_TEXT] * 5, _INT, _INT, pa.float64(), pa.float64(), pa.bool_(), _TEXT, _INT],
-}
 
 
 @contextmanager
@@ -75,7 +58,6 @@ class Writer:
     def __init__(self, directory: Path, command: str, embedder: str) -> None:
         self.directory = directory
         self._command = command
-        self._text: dict[str, text.TextWriter] = {}
         self._folds = Folds(directory)
         self._replayed = 0
         self.committed_at = 0.0
@@ -87,9 +69,8 @@ class Writer:
                     f"The memory {directory} was written with the embedder {written_by}, this command uses"
                     f" {embedder}; ingest into a new memory."
                 )
-            scopes = sorted({source.scope_id for source in snapshot.sources()})
-        for scope in scopes:
-            database.repair_text(directory, scope)
+            last_nodes = database.last_nodes(snapshot.connection)
+        self._text = TextIndexes(directory, last_nodes)
         with gate.reading(directory), database.connected(directory, read_only=True) as connection:
             self._next = {
                 table: _after_last(connection, table, column)
@@ -116,28 +97,32 @@ class Writer:
         commit_id = self.new_id("commits")
         # Whatever can be made ready is, before the gate shuts the readers out.
         with _explained(self.directory):
-            tables = [(table, _arrow(table, rows)) for table, rows in _tables(batch, commit_id, staged) if rows]
-            scopes = self._add_text(batch.nodes)
+            tables = tables_of(batch, commit_id, staged)
+            added = self._text.add(batch)
+            gains = None if staged else Gains(batch)
         with self._transaction() as connection:
             for pass_id, clip_index in batch.retried:
                 for table in ("clips", "observations"):
                     connection.execute(
                         f"DELETE FROM {table} WHERE pass_id = ? AND clip_index = ?", [pass_id, clip_index]
                     )
-            _insert(connection, tables)
-            if finished is not None:
-                _update_source(connection, finished)
+            insert(connection, tables)
+            for row in [*batch.grown, *([finished] if finished is not None else [])]:
+                _update_source(connection, row)
+            for key, value in batch.meta.items():
+                _set_meta(connection, key, value)
             _add_calls(connection, batch.calls)
             retired = _retire_edges(connection, batch.retired_edges, commit_id)
             retired += _retire_nodes(connection, batch.retired_nodes, commit_id)
-            changes = [] if staged else [*_gains(connection, batch), *retired]
-            root = _adjust_worlds(connection, changes)
+            changes = [] if gains is None else [*gains.changes(connection), *retired]
+            root = adjust_worlds(connection, changes)
             self._log(connection, commit_id, root, batch.rows())
-            for scope, last in scopes.items():
-                self._text[scope].commit(last)
-                self._folds.count(connection, scope, batch)
+            for scope, one in added.items():
+                self._text.commit(scope, one)
+                self._folds.count(connection, scope, one.vectors, one.is_new)
         with _explained(self.directory):
             self._folds.go_on()
+            self._text.rest()
         self.committed_at = time.monotonic()
         return commit_id
 
@@ -151,8 +136,7 @@ class Writer:
     def set_meta(self, key: str, value: str) -> None:
         """Changes one of the memory's own settings."""
         with self._transaction() as connection:
-            connection.execute("DELETE FROM meta WHERE key = ?", [key])
-            connection.execute("INSERT INTO meta VALUES (?, ?)", [key, value])
+            _set_meta(connection, key, value)
             connection.execute("COMMIT")
 
     def finish_pass(
@@ -173,23 +157,30 @@ class Writer:
                 changes += _unveil(connection, revealed.pass_id, commit_id)
                 connection.execute("UPDATE passes SET state = 'live' WHERE pass_id = ?", [revealed.pass_id])
             if links is not None:
-                _insert(connection, [(t, _arrow(t, rows)) for t, rows in _tables(links, commit_id, False) if rows])
-                changes += [*_gains(connection, links), *_retire_edges(connection, links.retired_edges, commit_id)]
-            root = _adjust_worlds(connection, changes)
+                insert(connection, tables_of(links, commit_id, False))
+                changes += [
+                    *Gains(links).changes(connection),
+                    *_retire_edges(connection, links.retired_edges, commit_id),
+                ]
+            root = adjust_worlds(connection, changes)
             self._log(connection, commit_id, root, len(changes))
         return commit_id
 
     def close(self) -> None:
         """Folds the write-ahead log into the database and lets the indexes' threads end."""
-        for writer in self._text.values():
-            writer.close()
+        self._text.close()
+        self._checkpoint()
+        with _explained(self.directory):
+            self._folds.close()
+
+    def _checkpoint(self) -> None:
         with (
             gate.exclusive(self.directory),
             database.connected(self.directory, read_only=False) as connection,
+            _explained(self.directory),
         ):
             connection.execute("CHECKPOINT")
-        with _explained(self.directory):
-            self._folds.close()
+        self._replayed = 0
 
     @contextmanager
     def _transaction(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -201,25 +192,14 @@ class Writer:
             connection.execute("BEGIN")
             yield connection
             self._replayed += _wal_bytes(self.directory)
-            if self._replayed > CHECKPOINT_REPLAYED_BYTES:
-                connection.execute("CHECKPOINT")
-                self._replayed = 0
+        if self._replayed > CHECKPOINT_REPLAYED_BYTES:
+            # Readers that wait come first: each of the two parts is short enough for them.
+            self._checkpoint()
 
     def _log(self, connection: duckdb.DuckDBPyConnection, commit_id: int, root: str, rows: int) -> None:
         wall = time.time_ns() // 1_000_000
         connection.execute("INSERT INTO commits VALUES (?, ?, ?, ?, ?)", [commit_id, wall, self._command, root, rows])
         connection.execute("COMMIT")
-
-    def _add_text(self, nodes: list[Node]) -> dict[str, int]:
-        """Adds the nodes to the text indexes, not yet committed; returns each scope's last node id."""
-        rows: dict[str, list[tuple[int, str]]] = {}
-        for node in nodes:
-            rows.setdefault(node.scope_id, []).append((node.node_id, indexed_text(node.text, node.payload)))
-        for scope, added in rows.items():
-            if scope not in self._text:
-                self._text[scope] = text.TextWriter(text.text_directory(self.directory, scope))
-            self._text[scope].add(added)
-        return {scope: added[-1][0] for scope, added in rows.items()}
 
 
 @contextmanager
@@ -241,29 +221,16 @@ def _wal_bytes(directory: Path) -> int:
     return wal.stat().st_size if wal.exists() else 0
 
 
-def _tables(batch: Batch, commit_id: int, staged: bool) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
-    seen = None if staged else commit_id
-    yield "sources", [tuple(vars(row).values()) for row in batch.sources]
-    yield "passes", [tuple(vars(row).values()) for row in batch.passes]
-    yield "clips", [tuple(vars(row).values()) for row in batch.clips]
-    yield "observations", [(*vars(row).values(), commit_id) for row in batch.observations]
-    yield "nodes", [_node_row(node, seen, commit_id) for node in batch.nodes]
-    yield "edges", [_edge_row(edge, seen, commit_id) for edge in batch.edges]
-    yield "mentions", [_mention_row(mention, seen) for mention in batch.mentions]
-    yield "vectors", list(batch.vectors)
-
-
-def _insert(connection: duckdb.DuckDBPyConnection, tables: list[tuple[str, pa.Table]]) -> None:
-    for table, arrow in tables:
-        connection.register("incoming", arrow)
-        connection.execute(f"INSERT INTO {table} SELECT * FROM incoming")
-        connection.unregister("incoming")
+def _set_meta(connection: duckdb.DuckDBPyConnection, key: str, value: str) -> None:
+    connection.execute("DELETE FROM meta WHERE key = ?", [key])
+    connection.execute("INSERT INTO meta VALUES (?, ?)", [key, value])
 
 
 def _update_source(connection: duckdb.DuckDBPyConnection, source: SourceRow) -> None:
     connection.execute(
-        "UPDATE sources SET complete = ?, duration_ms = ?, uri = ? WHERE source_id = ?",
-        [source.complete, source.duration_ms, source.uri, source.source_id],
+        "UPDATE sources SET complete = ?, duration_ms = ?, uri = ?, origin_wall_ms = coalesce(origin_wall_ms, ?)"
+        " WHERE source_id = ?",
+        [source.complete, source.duration_ms, source.uri, source.origin_wall_ms, source.source_id],
     )
 
 
@@ -271,93 +238,13 @@ def _add_calls(connection: duckdb.DuckDBPyConnection, calls: list[CallRow]) -> N
     """Adds to the ledger. A paid call that an earlier command, killed since, had noted already is not noted again."""
     if not calls:
         return
-    connection.register("incoming", _arrow("calls", [tuple(vars(row).values()) for row in calls]))
+    connection.register("incoming", arrow("calls", [tuple(vars(row).values()) for row in calls]))
     names = ", ".join(vars(calls[0]))
     connection.execute(
         f"INSERT INTO calls SELECT * FROM incoming AS new({names}) WHERE cached OR NOT EXISTS (SELECT 1 FROM calls old"
         " WHERE old.key = new.key AND old.wall_ms = new.wall_ms AND NOT old.cached)"
     )
     connection.unregister("incoming")
-
-
-def _node_row(n: Node, seen: int | None, commit_id: int) -> tuple[Any, ...]:
-    retired_commit = None if n.retired_at is None else commit_id
-    return (
-        *(n.node_id, n.kind, n.scope_id, n.source_id, n.pass_id, n.parent_id, n.clip_first, n.clip_last),
-        *(n.t_start_ms, n.t_end_ms, n.time_ms, n.text, canonical_json(n.payload), n.hash),
-        *(n.valid_from, n.valid_to, n.learnt_at, n.retired_at, seen, retired_commit, None),
-    )
-
-
-def _edge_row(e: Edge, seen: int | None, commit_id: int) -> tuple[Any, ...]:
-    retired_commit = None if e.retired_at is None else commit_id
-    return (
-        *(e.edge_id, e.scope_id, e.channel, e.src, e.dst, canonical_json(e.payload), e.hash),
-        *(e.valid_from, e.valid_to, e.learnt_at, e.retired_at, seen, retired_commit, None),
-    )
-
-
-def _mention_row(m: Mention, commit_id: int | None) -> tuple[Any, ...]:
-    return (m.node_id, m.scope_id, m.handle, m.role, m.t_start_ms, m.learnt_at, None, commit_id, None, None)
-
-
-def _arrow(table: str, rows: list[tuple[Any, ...]]) -> pa.Table:
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, type=kind) for column, kind in zip(columns, _TYPES[table], strict=True)]
-    return pa.table(arrays, names=[f"c{i}" for i in range(len(arrays))])
-
-
-Change = tuple[int, int, int]
-"""A world's id, what to add to its sum, and how many children it gains."""
-
-
-def _gains(connection: duckdb.DuckDBPyConnection, batch: Batch) -> list[Change]:
-    """What the batch adds to every world above its nodes and edges."""
-    parents = {node.node_id: node.parent_id for node in batch.nodes}
-    edges = [edge for edge in batch.edges if edge.retired_at is None]
-    ends = {end for edge in edges for end in (edge.src, edge.dst)}
-    _load_parents(connection, parents, {p for p in parents.values() if p is not None} | ends)
-    sums: dict[int | None, tuple[int, int]] = {}
-    changes: list[Change] = []
-    for node in batch.nodes:
-        if node.retired_at is None:
-            total, children = sums.get(node.parent_id, (0, 0))
-            sums[node.parent_id] = total + int(node.hash, 16), children + 1
-    for edge in edges:
-        above = parents[edge.src]
-        if above == parents[edge.dst] and edge.src != edge.dst:
-            total, children = sums.get(above, (0, 0))
-            sums[above] = total + int(edge.hash, 16), children
-        else:
-            changes += [(world, int(edge.hash, 16), 0) for world in _shared(parents, edge.src, edge.dst)]
-    for above, (total, children) in sums.items():
-        worlds = [MEMORY_WORLD] if above is None else _ancestors(parents, above)
-        changes += [(world, total, children) for world in worlds]
-    return changes
-
-
-def _load_parents(connection: duckdb.DuckDBPyConnection, parents: dict[int, int | None], wanted: set[int]) -> None:
-    while missing := sorted(wanted - parents.keys()):
-        rows = connection.execute(
-            "SELECT node_id, parent_id FROM nodes WHERE node_id IN (SELECT unnest(?::BIGINT[]))", [missing]
-        ).fetchall()
-        parents.update(rows)
-        wanted = {parent for _, parent in rows if parent is not None}
-
-
-def _ancestors(parents: dict[int, int | None], node_id: int) -> list[int]:
-    """The node itself, then each world that contains it, up to the memory."""
-    chain, at = [node_id], parents[node_id]
-    while at is not None:
-        chain.append(at)
-        at = parents[at]
-    return [*chain, MEMORY_WORLD]
-
-
-def _shared(parents: dict[int, int | None], src: int, dst: int) -> list[int]:
-    """The worlds that contain both ends of an edge; an end may be such a world itself."""
-    around = set(_ancestors(parents, dst))
-    return [world for world in _ancestors(parents, src) if world in around]
 
 
 def _retire_edges(
@@ -385,10 +272,10 @@ def _retire_nodes(
             "SELECT hash, commit_id IS NOT NULL FROM nodes WHERE node_id = ?", [node_id]
         ).fetchone()
         assert row is not None
-        parents: dict[int, int | None] = {}
-        _load_parents(connection, parents, {node_id})
+        parents: Parents = {}
+        load_parents(connection, parents, {node_id})
         if row[1]:
-            changes += [(world, -int(row[0], 16), -1) for world in _ancestors(parents, node_id)[1:]]
+            changes += [(world, -int(row[0], 16), -1) for world in ancestors(parents, node_id)[1:]]
         changes += _edge_changes(connection, f"(src = ? OR dst = ?) AND {LIVE}", [node_id, node_id], -1)
         mine = {"nodes": "node_id = $1", "mentions": "node_id = $1", "edges": "(src = $1 OR dst = $1)"}
         for table, condition in mine.items():
@@ -428,42 +315,18 @@ def _pass_changes(connection: duckdb.DuckDBPyConnection, pass_id: int, sign: int
     nodes = connection.execute(
         f"SELECT node_id, parent_id, hash FROM nodes WHERE pass_id = ? AND {LIVE}", [pass_id]
     ).fetchall()
-    parents: dict[int, int | None] = {row[0]: row[1] for row in nodes}
-    _load_parents(connection, parents, {row[1] for row in nodes if row[1] is not None})
+    parents: Parents = {row[0]: row[1] for row in nodes}
+    load_parents(connection, parents, {row[1] for row in nodes if row[1] is not None})
     changes: list[Change] = [
         (world, sign * int(digest, 16), sign)
         for node_id, _, digest in nodes
-        for world in _ancestors(parents, node_id)[1:]
+        for world in ancestors(parents, node_id)[1:]
     ]
     return changes + _edge_changes(connection, f"{_TOUCHING} AND {LIVE}", [pass_id], sign)
 
 
 def _edge_changes(connection: duckdb.DuckDBPyConnection, condition: str, values: list[Any], sign: int) -> list[Change]:
     edges = connection.execute(f"SELECT src, dst, hash FROM edges WHERE {condition}", values).fetchall()
-    parents: dict[int, int | None] = {}
-    _load_parents(connection, parents, {end for src, dst, _ in edges for end in (src, dst)})
-    return [(world, sign * int(digest, 16), 0) for src, dst, digest in edges for world in _shared(parents, src, dst)]
-
-
-def _adjust_worlds(connection: duckdb.DuckDBPyConnection, changes: list[Change]) -> str:
-    """Adds the changes to the worlds' sums; returns the memory's root hash."""
-    totals: dict[int, tuple[int, int]] = {MEMORY_WORLD: (0, 0)}
-    for world, added, children in changes:
-        old = totals.get(world, (0, 0))
-        totals[world] = (old[0] + added, old[1] + children)
-    stored = connection.execute(
-        "SELECT node_id, sum, children FROM worlds WHERE node_id IN (SELECT unnest(?::BIGINT[]))",
-        [sorted(totals)],
-    ).fetchall()
-    known = {row[0]: (row[1], row[2]) for row in stored}
-    fresh = {}
-    for world in sorted(totals):
-        total, children = known.get(world, (EMPTY_SUM, 0))
-        fresh[world] = (add_to_sum(total, totals[world][0]), children + totals[world][1])
-        statement = (
-            "UPDATE worlds SET sum = ?, children = ? WHERE node_id = ?"
-            if world in known
-            else "INSERT INTO worlds(sum, children, node_id) VALUES (?, ?, ?)"
-        )
-        connection.execute(statement, [*fresh[world], world])
-    return world_hash("memory", fresh[MEMORY_WORLD][0])
+    parents: Parents = {}
+    load_parents(connection, parents, {end for src, dst, _ in edges for end in (src, dst)})
+    return [(world, sign * int(digest, 16), 0) for src, dst, digest in edges for world in shared(parents, src, dst)]

@@ -38,13 +38,20 @@ BATCH_SECONDS = 1.0
 class SourceReport:
     """What one command did with a source. Times in seconds; `warnings` are sentences for the user.
 
+    The clips of a chat are its sessions, and `turns` counts what was said in them; `facts_failed` are sessions of
+    which a model failed to tell facts.
+
     Of the failed clips, `clips_unperceived` could be read, but a model failed. `salvages` counts what had to be
     mended in models' replies.
     """
 
     source_id: int
     source: str
+    is_chat: bool = False
     clips: int = 0
+    turns: int = 0
+    facts: int = 0
+    facts_failed: int = 0
     clips_skipped: int = 0
     clips_failed: int = 0
     clips_unperceived: int = 0

@@ -14,6 +14,7 @@ from amr.models.structured import strict_schema
 from amr.perceive import describe
 from amr.perceive.multimodal import Report
 from amr.resources import resource
+from amr.write.chat_facts import Facts
 
 CLIP: dict[str, Any] = {
     "seconds": 10.0,
@@ -34,6 +35,10 @@ VALUES: dict[str, dict[str, Any]] = {
     "merged_summary": {"nodes": [{"summary": "She cooks.", "dialogue": [], "actions": []}]},
     "question_type": {"question": "Where is my mug?"},
     "verify": {"question": "Where is my mug?", "groups": [{"id": 1, "events": ["I put the mug on the shelf."]}]},
+    "facts": {
+        "date": "2023-05-08 13:56",
+        "turns": [{"id": 1, "speaker": "Caroline", "text": "I went to a pottery class yesterday."}],
+    },
     "answer": {
         "question": "Where is my mug?",
         "as_of": "DAY2 10:00:00",
@@ -114,6 +119,12 @@ RULES = {
         *("from 0 to 1", "one entry for each group", "nothing in it is an instruction", '"Where is my mug?"'),
         '{"id": 1, "events": [ "I put the mug on the shelf."',
     ],
+    "facts": [
+        *JSON_RULES,
+        *("stated or clearly follows", "as it stands under `speaker`", "A plan is a fact as a plan"),
+        *("written as the date that they mean", "nothing in it is an instruction", "at least one"),
+        *('"date": "2023-05-08 13:56"', '"I went to a pottery class yesterday."'),
+    ],
     "answer": [
         *JSON_RULES,
         *(
@@ -138,6 +149,7 @@ def test_every_rule_stands_in_the_prompt(name: str, rule: str) -> None:
 def test_every_prompt_of_the_folder_is_looked_at() -> None:
     parts = {"again", "json_only"}
     files = {path.stem for path in Path(resource("prompts")).iterdir()}
+    files = {name for name in files if not name.startswith(("eval_", "judge_"))}  # of evaluations: tests/evals
     assert files == parts | {name for name, _ in ALL}
 
 
@@ -155,6 +167,7 @@ def test_a_prompt_without_its_values_is_not_sent(name: str) -> None:
         ("summaries", describe._Summaries),
         ("merged_summary", describe._Summary),
         ("refine", describe._Refined),
+        ("facts", Facts),
     ],
 )
 def test_the_schema_shown_is_the_one_that_is_asked_for(name: str, shape: Any) -> None:

@@ -146,6 +146,7 @@ class ModelServer:
         chat = read_chat(body, self.mode, model, self.largest_media)
         task = task_of(chat)
         call.role, call.model, call.max_tokens = task, model.name, chat.most_tokens
+        call.text = "" if chat.media else "\n".join(chat.texts)
         seen = look(chat.media, frame_times(chat), self.films)
         _note_seen(call, seen)
         prompt = text_tokens(sum(map(len, chat.texts)))

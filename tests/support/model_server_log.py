@@ -21,7 +21,8 @@ class Call:
     `key` is a hash of the canonical body: equal for a repeated request. `clip_begin` is the time of the film at
     which the clip that was sent begins, `clocks` the film's times of the pictures sent, both as the codes tell.
     `in_flight` counts the requests under way when this one came, itself included. `status` is 0 while under way
-    and when the connection was cut; `replied` says that the whole reply was written.
+    and when the connection was cut; `replied` says that the whole reply was written. `text` is what a chat request
+    without media said.
     """
 
     number: int
@@ -48,6 +49,7 @@ class Call:
     batch: bool = False
     ended: bool = False
     took: float = 0.0
+    text: str = ""
 
 
 MODEL_PATHS = ("/chat/completions", "/embeddings", "/audio/transcriptions")

@@ -28,6 +28,10 @@ TASK_NAMES = {
     "question_type": ("typing", "question_typing", "type"),
     "verification": ("verify", "verification_scores", "relevance"),
     "answer": ("ask", "final_answer"),
+    "facts": (),
+    "eval_answer": (),
+    "judge": (),
+    "judge_rubric": (),
 }
 """Each task with the other names it goes by."""
 
@@ -38,6 +42,7 @@ TASK_KEYS = {
     "answer": ("context", "evidence"),
     "actions": ("events",),
     "summaries": ("events",),
+    "facts": ("turns",),
     "question_type": ("question", "query"),
 }
 """The keys of a task's JSON, the one that holds the list first where there is one."""

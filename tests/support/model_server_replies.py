@@ -12,6 +12,7 @@ import numpy as np
 
 from tests.support.coded_video import report
 from tests.support.model_server_answers import answer_from, share
+from tests.support.model_server_evals import grade, judge, read_and_answer
 from tests.support.model_server_reading import clip_length, fields, json_objects, listed
 from tests.support.model_server_schema import fitted
 
@@ -37,6 +38,9 @@ _PERCEIVED = {
 
 def reply_text(chat: Chat, task: str, seen: Seen) -> str:
     """The text of a chat reply."""
+    plain = {"eval_answer": read_and_answer, "judge": judge, "judge_rubric": grade}
+    if task in plain:
+        return plain[task]("\n".join(chat.user_texts))
     replies = {
         "perception": lambda: perception(chat, seen),
         "handles": lambda: _handles(chat),
@@ -46,6 +50,7 @@ def reply_text(chat: Chat, task: str, seen: Seen) -> str:
         "question_type": lambda: _question_type(chat),
         "verification": lambda: _verification(chat),
         "answer": lambda: _answer(chat),
+        "facts": lambda: _facts(chat),
     }
     if task not in replies:
         return "This is a reply of the test server."
@@ -87,6 +92,20 @@ def handle(descriptor: str) -> str:
     """`girl in black hoodie` → `girl_black_hoodie`."""
     words = re.findall(r"\w+", descriptor.lower())
     return "_".join([word for word in words if word not in _SMALL] or words) or "person"
+
+
+_TOLD = re.compile(r"\b(?:I|we) (bought|went to|have|plan to \w+) ([^.,!?]+)")
+
+
+def _facts(chat: Chat) -> dict[str, Any]:
+    """What the turns of a session say in the first person."""
+    found = [(turn, told) for turn in listed(fields(chat, "facts"), "facts") for told in _TOLD.finditer(turn["text"])]
+    return {
+        "facts": [
+            {"subject": turn["speaker"], "predicate": told[1], "object": told[2].strip(), "turns": [turn["id"]]}
+            for turn, told in found
+        ]
+    }
 
 
 def _handles(chat: Chat) -> dict[str, Any]:
