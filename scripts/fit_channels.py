@@ -5,8 +5,9 @@
 DIR is a memory of the week of EgoLife (`amr ingest A1_JAKE_sync_clips.jsonl.gz`); only questions asked on the days
 named are learnt from, the others are reported. One constant after another is moved up and down by steps, and kept
 where the questions' supporting lines come clearly earlier: the score of a question falls from 1 for support in the
-first place to 0 beyond the twentieth. The order of evidence is learnt first, on what is found without it; then the
-walk, whose every step is asked anew.
+first place to 0 beyond the twentieth. First what the other words of a question count for in the windows around events,
+by asking everything anew; then the order of evidence, those windows in it, on what is found without it; then the walk,
+whose every step is asked anew.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from amr.config import Settings, load_settings
 from amr.evals.week_scoring import moment, supports_of
 from amr.memory import Filters, Memory
 from amr.resources import resource
-from amr.retrieve import constants, query
+from amr.retrieve import anchors, constants, query
 from amr.retrieve.ranking import in_order
 from amr.retrieve.relevance import Candidate
 
@@ -32,6 +33,7 @@ _PLACES = 20
 _GAIN = 0.002
 """A constant moves only for more than this, so that chance decides less."""
 _STEPS = (0.0, 0.5, 0.75, 1.33, 2.0)
+_OTHERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _DEEP = 200
 _LONGEST_MS = 35_000
 _SLACK_MS = 2_000
@@ -99,6 +101,23 @@ def fit_ranking(asked: Sequence[Asked], weights: dict[str, float]) -> dict[str, 
     return climb(weights, names, _STEPS, lambda tried: _mean(asked, tried))
 
 
+def fit_other_words(ask: Callable[[constants.Ranking], float], ranking: constants.Ranking) -> constants.Ranking:
+    """What the words count for that a question is asked with, by asking everything at each step."""
+    best = ask(ranking)
+    for others in _OTHERS:
+        tried = replace(ranking, other_words=others)
+        gained = ask(tried)
+        print(f"  {gained:.4f}  other words {others:g}", flush=True)
+        if gained > best + _GAIN:
+            ranking, best = tried, gained
+    return ranking
+
+
+def use(ranking: constants.Ranking) -> None:
+    """Has questions asked with these constants."""
+    query.ranking = anchors.ranking = lambda: ranking  # type: ignore[attr-defined, assignment]
+
+
 def fit_walk(ask: Callable[[constants.Walk], float], walk: constants.Walk) -> constants.Walk:
     """The decay and the weight of each channel for each type of question, by asking everything at each step."""
     names = {f"{kind}.{channel}": weight for kind, held in walk.channels.items() for channel, weight in held.items()}
@@ -111,18 +130,19 @@ def fit_walk(ask: Callable[[constants.Walk], float], walk: constants.Walk) -> co
     return walk_of(climb(values, list(values), (0.7, 1.4), lambda tried: ask(walk_of(tried))))
 
 
-def write(weights: Mapping[str, float], walk: constants.Walk) -> None:
+def write(ranking: constants.Ranking, walk: constants.Walk) -> None:
     """Puts the constants into configs/channels.toml."""
     file = resource("configs/channels.toml")
     text = file.read_text(encoding="utf-8")
-    for section, name, value in _lines(weights, walk):
+    for section, name, value in _lines(ranking, walk):
         part = re.compile(rf"(?ms)(^\[{re.escape(section)}\]\n(?:(?!^\[).)*?^{name} = )-?[\d.]+")
         text = part.sub(lambda found, value=value: f"{found[1]}{value:g}", text)  # type: ignore[misc]
     file.write_text(text, encoding="utf-8")
 
 
-def _lines(weights: Mapping[str, float], walk: constants.Walk) -> Iterator[tuple[str, str, float]]:
-    yield from (("ranking", name, value) for name, value in weights.items())
+def _lines(ranking: constants.Ranking, walk: constants.Walk) -> Iterator[tuple[str, str, float]]:
+    yield from (("ranking", name, value) for name, value in ranking.weights.items())
+    yield "words", "others", ranking.other_words
     yield "walk", "decay", walk.decay
     for kind, held in walk.channels.items():
         yield from ((f"channels.{kind}", name, value) for name, value in held.items())
@@ -140,24 +160,33 @@ def main() -> None:
     others = asked_on(chosen.questions, [day for day in range(1, 8) if day not in chosen.days])
     settings = load_settings()
     deep = settings.model_copy(update={"retrieve": settings.retrieve.model_copy(update={"judged": _DEEP})})
-    weights, walk = dict(constants.ranking().weights), constants.walk()
+    ranking, walk = constants.ranking(), constants.walk()
+
+    def ask() -> float:
+        return sum(score(one, found_for(memory, one, settings))[0] for one in learnt_from) / len(learnt_from)
+
+    def ask_by(tried: constants.Ranking) -> float:
+        use(tried)
+        return ask()
+
+    def ask_on(tried: constants.Walk) -> float:
+        query.walk = lambda: tried  # type: ignore[attr-defined, assignment]
+        return ask()
+
     if chosen.only != "walk":
-        weights = fit_ranking([(one, found_for(memory, one, deep)) for one in learnt_from], weights)
-    ranking = replace(constants.ranking(), weights=weights)
-    query.ranking = lambda: ranking  # type: ignore[attr-defined, assignment]
+        ranking = fit_other_words(ask_by, ranking)
+        use(ranking)
+        found = [(one, found_for(memory, one, deep)) for one in learnt_from]
+        ranking = replace(ranking, weights=fit_ranking(found, dict(ranking.weights)))
+    use(ranking)
     if chosen.only != "ranking":
-
-        def ask(tried: constants.Walk) -> float:
-            query.walk = lambda: tried  # type: ignore[attr-defined, assignment]
-            return sum(score(one, found_for(memory, one, settings))[0] for one in learnt_from) / len(learnt_from)
-
-        walk = fit_walk(ask, walk)
+        walk = fit_walk(ask_on, walk)
     query.walk = lambda: walk  # type: ignore[attr-defined, assignment]
     for name, questions in (("learnt from", learnt_from), ("others", others)):
         hits = [score(one, found_for(memory, one, settings))[1] for one in questions]
         print(f"{name}: support in the first ten for {sum(hits)} of {len(hits)}")
     if chosen.write:
-        write(weights, walk)
+        write(ranking, walk)
 
 
 if __name__ == "__main__":

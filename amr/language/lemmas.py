@@ -140,6 +140,20 @@ def verb_forms(word: str) -> tuple[Form, ...]:
     return verbs().forms.get(word, ())
 
 
+def forms_of(base: str) -> tuple[str, ...]:
+    """Every form of a verb, itself included; none of a word that is no verb."""
+    return _by_base().get(base, ())
+
+
+@cache
+def _by_base() -> dict[str, tuple[str, ...]]:
+    known: dict[str, list[str]] = {}
+    for form, found in verbs().forms.items():
+        for base, _ in found:
+            known.setdefault(base, []).append(form)
+    return {base: tuple(forms) for base, forms in known.items()}
+
+
 @cache
 def _plurals() -> dict[str, str]:
     words = table("words")["irregular_plurals"].split()

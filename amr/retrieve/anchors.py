@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from amr.language.lemmas import singular, verbs
+from amr.language.lemmas import forms_of, singular, word_list
 from amr.language.states import state_of
 from amr.retrieve.constants import ranking
-from amr.store.vectors import inside, union
+from amr.retrieve.event_scales import Windows, timeline
+from amr.store.text import english_stems
 
 if TYPE_CHECKING:
     from amr.config import RetrieveSettings
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 Ids = NDArray[np.int64]
 
+_WORD = re.compile(r"[a-z]{2,}")
 _LATEST = 2_000
 """How far back the events that share a word are looked at together."""
 
@@ -43,23 +45,16 @@ class Asked:
 class Anchors:
     """What the lanes found: node ids best first by lane, and all of them fused, best first.
 
-    `spread` are the ids, ascending, and the shares from 0 to 1, of the nodes around whose moment the words of the
-    question were said or done.
+    `windows` are those around each event, by the words of the question.
     """
 
     lanes: dict[str, list[int]]
     fused: list[tuple[int, float]]
-    spread: tuple[Ids, NDArray[np.float64]]
+    windows: Windows
 
     def ranks(self, node_id: int) -> dict[str, int]:
         """The place, from 1, of a node in each lane that found it."""
         return {name: lane.index(node_id) + 1 for name, lane in self.lanes.items() if node_id in lane}
-
-    def spread_of(self, some: Ids) -> dict[int, float]:
-        """The share of the question around each of some nodes, by node id; those without are left out."""
-        ids, shares = self.spread
-        known = some[inside(ids, some)]
-        return dict(zip(known.tolist(), shares[np.searchsorted(ids, known)].tolist(), strict=True))
 
 
 def holding(snapshot: Snapshot, question: Question, view: View, visible: Ids) -> dict[Term, Ids]:
@@ -78,8 +73,7 @@ def find_anchors(asked: Asked, named: Ids, told: Ids, settings: RetrieveSettings
     """
     snapshot, scope, visible, depth = asked.snapshot, asked.view.scope, asked.visible, settings.lane_depth
     meant = " ".join(word for term in asked.question.terms for word in forms(term))
-    spread = _spread(asked)
-    by_share = np.lexsort((-spread[0], -spread[1]))[:depth]
+    windows = _around(asked)
     dense = snapshot.search_vectors(scope, asked.vector, visible, depth) if asked.vector.any() else []
     lanes = {
         "words": _ids(snapshot.search_text(scope, asked.question.text, visible, depth)),
@@ -87,9 +81,9 @@ def find_anchors(asked: Asked, named: Ids, told: Ids, settings: RetrieveSettings
         "dense": _ids(dense),
         "entity": _ids(snapshot.search_text(scope, meant, named, depth)),
         "state": latest_first(snapshot, told, asked.view)[:depth],
-        "moment": spread[0][by_share].tolist(),
+        "moment": windows.best(depth),
     }
-    return Anchors(lanes, fuse(lanes, settings.rrf_constant), spread)
+    return Anchors(lanes, fuse(lanes, settings.rrf_constant), windows)
 
 
 def fuse(lanes: Mapping[str, Sequence[int]], constant: int) -> list[tuple[int, float]]:
@@ -110,32 +104,21 @@ def latest_first(snapshot: Snapshot, ids: Ids, view: View) -> list[int]:
     return [int(node_id) for node_id in ids[order]]
 
 
-def _spread(asked: Asked) -> tuple[Ids, NDArray[np.float64]]:
-    """How much of the question each event has, counting what was said or done within seconds of it.
-
-    The words of a question are often spread over several events: "I picked up the iPad", "put it on the sofa".
-    A word that few events have counts for more, as in BM25; one said farther away for less.
-    """
-    lists = [ids for ids in asked.holding.values() if len(ids)]
-    if not lists:
-        return np.zeros(0, np.int64), np.zeros(0)
-    ids = union(lists)
-    at = asked.snapshot.moments(ids, asked.view)
-    total, most = np.zeros(len(ids)), 0.0
-    for held in lists:
-        rarity = float(np.log1p(len(asked.visible) / len(held)))
-        total += rarity * _nearness(at, np.sort(at[np.searchsorted(ids, held)]))
-        most += rarity
-    return ids, np.round(total / most, 4)
+def _around(asked: Asked) -> Windows:
+    """The windows around events, by the words of the question; those that the evidence may lack count for less."""
+    snapshot, view, scales = asked.snapshot, asked.view, ranking().windows
+    others = [snapshot.latest_with(view.scope, word, asked.visible, _LATEST) for word in other_words(asked.question)]
+    line = timeline(snapshot, view, asked.visible, scales)
+    counts = [1.0] * len(asked.holding) + [ranking().other_words] * len(others)
+    return Windows(line, [*asked.holding.values(), *others], counts)
 
 
-def _nearness(at: Ids, held: Ids) -> NDArray[np.float64]:
-    """Of each moment how near the nearest of others is, from 1 at the same time to 0 beyond some seconds."""
-    constants = ranking()
-    after = np.minimum(np.searchsorted(held, at), len(held) - 1)
-    apart = np.minimum(np.abs(held[after] - at), np.abs(at - held[np.maximum(after - 1, 0)])) / 1000
-    near = np.exp(-apart / constants.spread_seconds)
-    return np.where(apart > 3 * constants.spread_seconds, 0.0, np.where(apart > 0, constants.spread_beside * near, 1.0))
+def other_words(question: Question) -> list[str]:
+    """The words of a question that it is asked with rather than about: "show" of "what do I show on my phone"."""
+    meant = set(english_stems(" ".join(word for term in question.terms for word in forms(term))))
+    plain = word_list("stopwords") | word_list("question_words")
+    words = [word for word in dict.fromkeys(_WORD.findall(question.text.lower())) if word not in plain]
+    return [word for word in words if meant.isdisjoint(english_stems(word))]
 
 
 def _ids(rows: list[tuple[int, float]]) -> list[int]:
@@ -161,12 +144,7 @@ def forms(term: Term) -> list[str]:
     if term.kind == "name":
         return [term.word]
     words = [term.word, term.lemma, *sorted(term.pairs), *(name.replace("_", " ") for name in sorted(term.also))]
-    return list(dict.fromkeys([*words, *(_forms_of(term.lemma) if term.kind == "verb" else [])]))
-
-
-@cache
-def _forms_of(base: str) -> list[str]:
-    return [form for form, found in verbs().forms.items() if any(base == verb for verb, _ in found)]
+    return list(dict.fromkeys([*words, *(forms_of(term.lemma) if term.kind == "verb" else [])]))
 
 
 def object_handles(snapshot: Snapshot, scope: str, name: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from amr.language.lemmas import singular
 from amr.records import Answer, Evidence, Node, ObjectState
-from amr.retrieve import extract, wording
+from amr.retrieve import chat_answer, extract, wording
 from amr.retrieve.anchors import object_handles
 from amr.retrieve.arrivals import arrivals
 from amr.retrieve.calibration import calibration
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _ANY_DAY = 0
 _SOON_MS = 300_000
 _DID = re.compile(r"\bwhere did (?:i|we)\b", re.IGNORECASE)
+_CHAT_LOOKED_AT = 20
 _NEAREST = 0.1
 """The least relevance of evidence that is shown though it does not answer."""
 
@@ -60,8 +61,11 @@ def ask(
 
     `lane` and `guidance` as in Search.
     """
+    talk = Search(snapshot, question, view, settings, lane, guidance)
+    if talk.chats:
+        return _from_chat(talk, directory, question, k)
     meant, view = _limited(snapshot, question, view)
-    search = Search(snapshot, meant, view, settings, lane, guidance)
+    search = Search(snapshot, meant, view, settings, lane, guidance) if meant != question else talk
     found = search.candidates()
     drawn = _drawn(search, found, read_clauses(meant))
     used, reply = drawn.used, drawn.reply
@@ -80,6 +84,27 @@ def ask(
         state=drawn.state,
         claims=extract.claims(used, drawn.text, drawn.state),
         evidence=_evidence(snapshot, directory, kept[:k], reply),
+        trace=search.trace,
+    )
+
+
+def _from_chat(search: Search, directory: Path, question: str, k: int) -> Answer:
+    """The answer from the turns of a chat: whoever said it, in their words."""
+    found = search.candidates(max(k, _CHAT_LOOKED_AT))
+    used = chat_answer.chosen(search.question, found)
+    quoted = {candidate.node.node_id for candidate in used}
+    least = 0.0 if used else _NEAREST
+    kept = [*used, *(one for one in found if one.node.node_id not in quoted and one.relevance >= least)]
+    return Answer(
+        question=question,
+        answer=chat_answer.answer(search.question, used),
+        found=bool(used),
+        confidence=max((candidate.relevance for candidate in found), default=0.0),
+        question_type=search.question.question_type,
+        as_of=None,
+        state=None,
+        claims=chat_answer.claims(search.question, used),
+        evidence=as_evidence(search.snapshot, directory, kept[:k]),
         trace=search.trace,
     )
 

@@ -34,11 +34,15 @@ class Walk:
 
 @dataclass(frozen=True)
 class Ranking:
-    """What each thing found out about a piece of evidence is worth, and the scales of time behind two of them."""
+    """What each thing found out about a piece of evidence is worth.
+
+    `windows` are the scales by name with how long their windows last in seconds, `other_words` what a word counts for
+    in them that the evidence may lack; what was `recent_hours` ago is half as recent.
+    """
 
     weights: dict[str, float]
-    spread_seconds: float
-    spread_beside: float
+    windows: tuple[tuple[str, float], ...]
+    other_words: float
     recent_hours: float
 
 
@@ -57,8 +61,7 @@ def walk() -> Walk:
 def ranking() -> Ranking:
     """The shipped constants of the order of evidence."""
     data = _data()
-    spread = data["spread"]
-    return Ranking(data["ranking"], spread["seconds"], spread["beside"], spread["recent_hours"])
+    return Ranking(data["ranking"], tuple(data["windows"].items()), data["words"]["others"], data["recent"]["hours"])
 
 
 def _data() -> dict[str, Any]:

@@ -20,7 +20,9 @@ def evidence_of(
     marks: Sequence[tuple[float, float]] | None = None,
 ) -> list[Evidence]:
     """The nodes as evidence, in the order given; `marks` are their (score, relevance), 0 without."""
-    names = {row.source_id: row.name for row in snapshot.sources()}
+    rows = [row for scope in sorted({node.scope_id for node in nodes}) for row in snapshot.sources(scope)]
+    names = {row.source_id: row.name for row in rows}
+    chats = {row.source_id for row in rows if row.kind == "chat"}
 
     wanted: dict[tuple[int, int], list[int]] = {}
     for node in nodes:
@@ -39,7 +41,9 @@ def evidence_of(
         if node.source_id is not None and node.clip_first is not None:
             clip = f"{node.source_id}:{node.clip_first}"
             own = node.payload.get("ref")
-            ref = own or files[node.source_id, node.pass_id or 0].get(node.clip_first) or None
+            file = files[node.source_id, node.pass_id or 0].get(node.clip_first, "")
+            # The address of a session is its name and the hash of its content.
+            ref = own or (file.rpartition("#")[0] if node.source_id in chats else file) or None
             frame = _nearest(directory, node, frames(node.source_id))
         source = names.get(node.source_id, "") if node.source_id is not None else ""
         found.append(Evidence(node, source, clip, ref, round(score, 6), round(relevance, 4), frame))

@@ -26,9 +26,19 @@ class Trace:
     candidates: Sequence[Candidate]
 
 
+@dataclass
+class ChatTrace:
+    """What put the turns or sessions of a chat in order: the `merits` of each are what its lanes add beside others."""
+
+    question_type: str
+    candidates: Sequence[Candidate]
+
+
 def explain_json(answer: Answer) -> dict[str, Any] | None:
     """What `--explain` adds to the JSON of an answer; None for one that no search of the graph led to."""
     trace = answer.trace
+    if isinstance(trace, ChatTrace):
+        return {"question_type": trace.question_type, "pieces": [_piece_json(one) for one in trace.candidates]}
     if not isinstance(trace, Trace):
         return None
     return {
@@ -41,6 +51,15 @@ def explain_json(answer: Answer) -> dict[str, Any] | None:
         "ended": trace.walked.ended,
         "groups": [_group_json(group) for group in trace.groups if not group.dropped],
         "dropped": [{**_group_json(group), "why": group.dropped} for group in trace.groups if group.dropped],
+    }
+
+
+def _piece_json(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "node_id": candidate.node.node_id,
+        "score": round(candidate.rank, 6),
+        "relevance": candidate.relevance,
+        "lanes": candidate.merits,
     }
 
 
@@ -71,9 +90,20 @@ def _group_json(group: Group) -> dict[str, Any]:
 def explain_text(answer: Answer) -> str:
     """The same for a person to read."""
     trace = answer.trace
+    if isinstance(trace, ChatTrace):
+        return "\n".join(_chat_lines(trace))
     if not isinstance(trace, Trace):
         return "There is nothing to explain: no graph was searched."
     return "\n".join(_lines(trace))
+
+
+def _chat_lines(trace: ChatTrace) -> Iterator[str]:
+    yield f"type: {trace.question_type}"
+    yield "pieces, with what each lane adds beside the other pieces:"
+    for one in trace.candidates:
+        lanes = sorted(one.merits.items(), key=lambda lane: -lane[1])
+        told = ", ".join(f"{name} {worth:+.2f}" for name, worth in lanes)
+        yield f"  {one.rank:.4f}  #{one.node.node_id}  {told}{_said(one)}"
 
 
 def _lines(trace: Trace) -> Iterator[str]:

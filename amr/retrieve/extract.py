@@ -66,7 +66,9 @@ def _suits(question: Question, node: Node) -> bool:
     if question.form == "said":
         return speaks(node, question.subject) if question.subject else modality == "heard"
     if question.form == "where":
-        return bool(node.payload.get("places")) or any(deed["spatial_relation"] for deed in node.payload["actions"])
+        return bool(node.payload.get("places")) or any(
+            deed["spatial_relation"] for deed in node.payload.get("actions", ())
+        )
     if question.form == "who":
         return any(person != WEARER for person in node.payload.get("persons", []))
     if question.form == "when":

@@ -45,7 +45,8 @@ class Vocabulary:
     def _compare(self, word: str) -> dict[str, float]:
         first, end = self._compared.get(word, 0), len(self._known)
         vector: NDArray[np.float32] = embed([word])[0]
-        cosines = np.round((self._vectors[first:end] @ vector).astype(np.float64), 4)
+        # Without BLAS, which wakes its threads for a product as small as this.
+        cosines = np.round(np.einsum("nd,d->n", self._vectors[first:end], vector).astype(np.float64), 4)
         others = list(self._known) if len(cosines) else []
         near = self._near.setdefault(word, {})
         for row in np.flatnonzero(cosines > calibration().soft[0]).tolist():

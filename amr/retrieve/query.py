@@ -16,13 +16,14 @@ from amr.models.embedding import embed
 from amr.records import Answer, Evidence, Node
 from amr.retrieve.anchors import Anchors, Asked, absent_terms, find_anchors, holding, object_handles
 from amr.retrieve.calibration import calibration
+from amr.retrieve.chat_ranking import best_of_chat, is_chat
 from amr.retrieve.constants import ranking, walk
 from amr.retrieve.evidence import evidence_of
-from amr.retrieve.explain import Trace
+from amr.retrieve.explain import ChatTrace, Trace
 from amr.retrieve.guidance import UNGUIDED, Guidance
 from amr.retrieve.likeness import vocabulary
 from amr.retrieve.navigate import Walked, navigate
-from amr.retrieve.question import Question, about_wearer, read_question
+from amr.retrieve.question import Question, Term, about_wearer, read_question
 from amr.retrieve.ranking import in_order, read, standing
 from amr.retrieve.relevance import Candidate, judge
 from amr.retrieve.verify import verify
@@ -47,7 +48,7 @@ class Search:
     `guidance` is what models said of the question.
     """
 
-    trace: Trace | None = None
+    trace: Trace | ChatTrace | None = None
     """How the candidates were last found."""
 
     def __init__(
@@ -68,13 +69,22 @@ class Search:
         read = about_wearer(read_question(question, wearer.union(snapshot.handles(view.scope, "person"))), wearer)
         self.question: Question = guidance.typed(read)
         self.vector: NDArray[np.float32] = embed([question])[0]
+        self._given = lane
         self._lane = self.vector if lane is None else lane
-        self.holding = holding(snapshot, self.question, view, self.visible)
-        self.absent = absent_terms(snapshot, self.question, view, self.visible, self.holding)
+
+    @cached_property
+    def holding(self) -> dict[Term, Ids]:
+        """The latest visible nodes that have each word of the question."""
+        return holding(self.snapshot, self.question, self.view, self.visible)
+
+    @cached_property
+    def absent(self) -> frozenset[Term]:
+        """The words of the question that nothing visible has."""
+        return absent_terms(self.snapshot, self.question, self.view, self.visible, self.holding)
 
     def about(self, words: str) -> Search:
         """A search for other words that sees the same."""
-        return Search(self.snapshot, words, self.view, self.settings, self._lane)
+        return Search(self.snapshot, words, self.view, self.settings, self._given)
 
     def mentioning(self, handles: Sequence[str], role: str | None = None) -> Ids:
         """The visible nodes that mention any of the handles, ascending."""
@@ -89,8 +99,15 @@ class Search:
         """Which handles are one person."""
         return self.snapshot.people.classes(self.view)
 
-    def candidates(self) -> list[Candidate]:
-        """What bears on the question, best first: anchors, what the walk from them reaches, verified (design §6)."""
+    def candidates(self, most: int | None = None) -> list[Candidate]:
+        """What bears on the question, best first: anchors, what the walk from them reaches, verified (design §6).
+
+        Of a chat the `most` best turns, or sessions, whatever they say.
+        """
+        if self.chats:
+            found = self._talked_of(self.settings.retrieve.judged if most is None else most)
+            self.trace = ChatTrace(self.question.question_type, found)
+            return found
         if not self.question.terms and not self.vector.any():
             return []
         told = self.mentioning(self._objects(), "state") if "object_lifecycle" not in self.view.without else _NONE
@@ -108,6 +125,23 @@ class Search:
         self.trace = Trace(self.question.question_type, anchors, walked, entries, groups, ordered)
         kept = {id(candidate) for group in groups if not group.dropped for candidate in group.candidates}
         return [candidate for candidate in ordered if id(candidate) in kept and self.guidance.keeps(candidate)]
+
+    @cached_property
+    def chats(self) -> bool:
+        """Whether what the question may see is a chat: its turns, or its sessions."""
+        return is_chat(self.snapshot, self.view, self.visible)
+
+    def _talked_of(self, most: int) -> list[Candidate]:
+        """The turns, or the sessions, of a chat that are worth most, best first; none is dropped."""
+        best = best_of_chat(self.snapshot, self.view, self.question.text, self._given, most)
+        nodes = self.snapshot.nodes([one.node_id for one in best])
+        found = []
+        for one in best:
+            candidate = Candidate(nodes[one.node_id], [], fused=one.score, relevance=one.relevance, rank=one.score)
+            candidate.merits = dict(one.lanes)
+            self.guidance.judge(candidate)
+            found.append(candidate)
+        return [candidate for candidate in found if self.guidance.keeps(candidate)]
 
     def _walk(self, anchors: Anchors) -> Walked:
         """Walks from the best anchors; the first of them scores 1."""
@@ -127,7 +161,7 @@ class Search:
         ids = np.array(sorted(fused.keys() | scores.keys()), np.int64)
         hours_ago = (self._now() - self.snapshot.moments(ids, self.view)) / _HOUR_MS
         told, constants = anchors.lanes["state"], ranking()
-        known = standing(fused, scores, anchors.spread_of(ids), told, ids, hours_ago, constants.recent_hours)
+        known = standing(fused, scores, anchors.windows.shares(ids), told, ids, hours_ago, constants.recent_hours)
         merits = known.best(constants.weights, self.settings.retrieve.judged)
         found = self.judged(list(merits), fused)
         for candidate in found:
@@ -202,7 +236,7 @@ def query(
     The caller fills in `as_of`, `usage` and `seconds`. `lane` and `guidance` as in Search.
     """
     search = Search(snapshot, question, view, settings, lane, guidance)
-    found = search.candidates()[:k]
+    found = search.candidates(k)[:k]
     confidence = max((candidate.relevance for candidate in found), default=0.0)
     return Answer(
         question=question,

@@ -373,8 +373,10 @@ def _aside(tokens: list[Token], verb_at: frozenset[int]) -> frozenset[int]:
         before = tokens[index - 1].low
         relative = token.low in ("i", "we", "you") and (main != index + 1 or copula)
         relative = relative and before not in _AUXILIARIES and before not in word_list("question_words")
-        purpose = token.low == "to" and any(
-            "b" in tags for t in tokens[index + 1 : index + 2] for _, tags in verb_forms(t.low)
+        purpose = (
+            token.low == "to"
+            and tokens[index - 1].lemma not in word_list("with_infinitive")
+            and any("b" in tags for t in tokens[index + 1 : index + 2] for _, tags in verb_forms(t.low))
         )
         origin = seeks and token.low == "from"  # "the box from the hall": which one, not where it is
         if token.low in _ASIDE or purpose or origin or (relative and tokens[index - 1].text[0].isalpha()):

@@ -52,7 +52,7 @@ class Standing:
 def standing(
     fused: Mapping[int, float],
     walked: Mapping[int, float],
-    spread: Mapping[int, float],
+    windows: Mapping[str, NDArray[np.float64]],
     told: Sequence[int],
     ids: Ids,
     hours_ago: NDArray[np.float64],
@@ -60,16 +60,18 @@ def standing(
 ) -> Standing:
     """What can be told of the nodes `ids` [n], which happened `hours_ago` [n] before the question is asked.
 
-    `told` are those that tell a state of the thing asked for, latest first.
+    `windows` are by scale what the window around each is worth [n], `told` those that tell a state of the thing asked
+    for, latest first.
     """
     later = {node_id: 1 / (1 + _LATER * place) for place, node_id in enumerate(told)}
-    most = {"fused": max(fused.values(), default=0.0), "spread": max(spread.values(), default=0.0)}
-    known = {"fused": fused, "spread": spread, "walked": walked, "state": later}
-    merits = {
-        name: np.array([values.get(node_id, 0.0) for node_id in ids.tolist()]) / (most.get(name, 1.0) or 1.0)
-        for name, values in known.items()
-    }
-    return Standing(ids, {**merits, "recent": 1 / (1 + np.maximum(hours_ago, 0) / recent_hours)})
+    known = {"fused": fused, "walked": walked, "state": later}
+    merits = {name: np.array([values.get(node_id, 0.0) for node_id in ids.tolist()]) for name, values in known.items()}
+    shares = {name: _of_best(values) for name, values in (("fused", merits["fused"]), *windows.items())}
+    return Standing(ids, {**merits, **shares, "recent": 1 / (1 + np.maximum(hours_ago, 0) / recent_hours)})
+
+
+def _of_best(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return values / (values.max(initial=0.0) or 1.0)
 
 
 def read(question: Question, candidate: Candidate) -> Merits:

@@ -260,7 +260,9 @@ def _acts(node: Node, actor: str) -> bool:
 def _is_slight(node: Node, actor: str) -> bool:
     """Whether all that somebody does is to turn, look or walk."""
     verbs = [
-        str(action["verb"]).split(" ", 1)[0] for action in node.payload["actions"] if actor in ("", action["actor"])
+        str(action["verb"]).split(" ", 1)[0]
+        for action in node.payload.get("actions", ())
+        if actor in ("", action["actor"])
     ]
     if any(person not in (WEARER, actor) for person in node.payload.get("persons", [])) and "look" not in verbs:
         return False

@@ -54,6 +54,13 @@ def test_every_word_with_a_meaning_is_to_be_accounted_for() -> None:
     ]
 
 
+def test_what_somebody_plans_or_wants_to_do_is_asked_about() -> None:
+    question = read_question("Who plans to grow flowers?")
+    assert {term.word: term.asked for term in question.terms} == {"plans": True, "grow": True, "flowers": True}
+    question = read_question("What did I take to clean the windows?")
+    assert {term.word: term.asked for term in question.terms} == {"take": True, "clean": False, "windows": False}
+
+
 def test_who_acts_is_told_from_who_is_asked_about() -> None:
     assert read_question("What did I do with the box?").subject == "wearer"
     assert read_question("What did Priya say about the invoice?").subject == "priya"

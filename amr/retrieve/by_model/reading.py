@@ -18,6 +18,7 @@ from amr.records import Answer, Evidence, Usage
 from amr.retrieve.by_model.answer import answer_by_model
 from amr.retrieve.by_model.typing import type_question
 from amr.retrieve.by_model.verify import relevances
+from amr.retrieve.explain import Trace
 from amr.retrieve.guidance import Guidance
 from amr.retrieve.query import Search, query
 from amr.retrieve.verify import Group
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from amr.config import Settings
-    from amr.retrieve.explain import Trace
     from amr.store.rows import View
     from amr.store.snapshot import Snapshot
 
@@ -82,7 +82,7 @@ class Reader:
                 def traced(snapshot: Snapshot, view: View) -> Trace | None:
                     search = Search(snapshot, self.question, view, self.settings, lane, guidance)
                     search.candidates()
-                    return search.trace
+                    return search.trace if isinstance(search.trace, Trace) else None
 
                 trace = read(traced)
                 if trace is not None:
