@@ -14,6 +14,7 @@ The baselines of `baselines` answer the same questions over the same lines; a li
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ from amr.evals.asking import Asked, Reply, System, memory_system
 from amr.evals.baselines import Unit
 from amr.evals.files import read_objects, required
 from amr.evals.report import Report
-from amr.evals.run import Options, Run, figures_of
-from amr.evals.tally import Tally
+from amr.evals.run import Options, Run
+from amr.evals.tally import Hits
 from amr.evals.week import read_week
 from amr.evals.week_scoring import judge, moment, supports_of
 from amr.retrieve.times import parse_time, show_moment
@@ -42,12 +43,18 @@ _NEVER, _LATER, _ANSWERABLE = 100, 40, 100
 _DEVELOPMENT = ("DAY1", "DAY2", "DAY3", "DAY4")
 
 
-def check(options: Options) -> None:
-    """Raises BadInput when a file is missing, before anything is written."""
+TAKES = frozenset({"questions", "mcq"})
+
+
+def check(options: Options) -> Options:
+    """The options with the object questions that lie beside the others. Raises BadInput when a file is missing."""
     required(options.data, "--data", "the clips of the week (.jsonl, .jsonl.gz)", WHERE_TO_GET)
-    required(options.questions, "--questions", "the questions on the week (.json)", "a list as in the README")
+    questions = required(
+        options.questions, "--questions", "the questions on the week (.json)", "a list as in the README"
+    )
     if options.mcq is not None:
         required(options.mcq, "--mcq", "the object questions (.json, .json.gz)", "A3_TASHA's, as published")
+    return replace(options, mcq=options.mcq or _beside(questions))
 
 
 def run(run: Run) -> Report:
@@ -56,24 +63,18 @@ def run(run: Run) -> Report:
     data, questions = options.data, options.questions
     assert data is not None and questions is not None
     authored = _authored(questions)
-    mcq = options.mcq or _beside(questions)
     units = read_week(data)
-    config = run.config(
-        found_mcq=None if mcq is None else str(mcq),
+    run.config(
         generated={"never": _NEVER, "later": _LATER, "answerable": _ANSWERABLE},
         baselines={"k": 10, "bm25+recency": "1/(60+rank)+1/(60+rank by time) over the first 50"},
     )
     run.ingest(data)
     systems = _systems(run, units)
-    tallies = {name: Tally() for name in systems}
-    asked = run.limited(authored)
-    run.ask_all(asked, systems, tallies, _score_authored)
-    made = _generated(run, units)
-    run.ask_all(made, systems, tallies, _score_made)
-    number = len(asked) + len(made)
-    if mcq is not None:
-        number += object_letters.ask(run, mcq, tallies)
-    return Report(run.benchmark, number, str(data), figures_of(tallies), config, run.folder.path, run.notes)
+    run.ask_all(run.limited(authored), systems, _score_authored)
+    run.ask_all(_generated(run, units), systems, _score_made)
+    if options.mcq is not None:
+        object_letters.ask(run, options.mcq)
+    return run.report(data)
 
 
 def _beside(questions: Path) -> Path | None:
@@ -107,21 +108,21 @@ def _authored(path: Path) -> list[tuple[dict[str, Any], Asked]]:
     return found
 
 
-def _score_authored(question: Mapping[str, Any], reply: Reply, tally: Tally) -> dict[str, Any]:
+def _score_authored(question: Mapping[str, Any], reply: Reply, hits: Hits) -> dict[str, Any]:
     verdict = judge(question, reply)
     kind = str(question["type"])
     part = "day1-4" if question["query_time"]["date"] in _DEVELOPMENT else "day5-7"
-    tally.add("answer_accuracy", verdict.right, [part])
-    tally.add(f"answer_accuracy.{kind}", verdict.right, [part])
+    hits.add("answer_accuracy", verdict.right, [part])
+    hits.add(f"answer_accuracy.{kind}", verdict.right, [part])
     if kind == "where_last":
-        tally.add("stale.where_last", verdict.stale, [part])
+        hits.add("stale.where_last", verdict.stale, [part])
     if question["support"]:
         for k in _CUTS:
-            tally.add(f"support_recall@{k}", verdict.supported(k), [part])
+            hits.add(f"support_recall@{k}", verdict.supported(k), [part])
             if k == _CUTS[-1]:
-                tally.add(f"support_recall@{k}.{kind}", verdict.supported(k))
+                hits.add(f"support_recall@{k}.{kind}", verdict.supported(k))
     if kind != "abstain":
-        tally.add("found_rate", verdict.found, ["authored"])
+        hits.add("found_rate", verdict.found, ["authored"])
     return {
         "right": verdict.right,
         "stale": verdict.stale,
@@ -140,17 +141,17 @@ def _generated(run: Run, units: list[Unit]) -> list[tuple[dict[str, Any], Asked]
     made = [*run.limited(absent), *run.limited(unmentioned.answerable(units, _ANSWERABLE))]
     return [
         (
-            {"set": "generated", "kind": one.kind},
+            {"set": "generated", "id": f"{one.kind}-{number}", "kind": one.kind},
             Asked(one.question, show_moment(one.as_of_ms, None), one.as_of_ms),
         )
-        for one in made
+        for number, one in enumerate(made, start=1)
     ]
 
 
-def _score_made(question: Mapping[str, Any], reply: Reply, tally: Tally) -> dict[str, Any]:
+def _score_made(question: Mapping[str, Any], reply: Reply, hits: Hits) -> dict[str, Any]:
     found = bool(reply.get("found"))
     if question["kind"] == "answerable":
-        tally.add("found_rate", found, ["generated"])
+        hits.add("found_rate", found, ["generated"])
         return {"right": found, "found": found}
-    tally.add("false_found", found, [str(question["kind"])])
+    hits.add("false_found", found, [str(question["kind"])])
     return {"right": not found, "found": found}

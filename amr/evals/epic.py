@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,15 @@ from amr.errors import BadInput
 from amr.evals.asking import Asked, Reply, System, memory_system
 from amr.evals.baselines import Unit, reply_of
 from amr.evals.epic_gold import Narration, Question, make_questions, read_narrations
-from amr.evals.files import read_rows, required
+from amr.evals.files import find_data, read_rows, required
 from amr.evals.report import Report
-from amr.evals.run import Options, Run, figures_of
-from amr.evals.tally import Tally
+from amr.evals.run import Options, Run
+from amr.evals.tally import Hits
 from amr.language.lemmas import lemma, singular
 
 WHERE_TO_GET = (
-    "EPIC_100_validation.csv with EPIC_100_verb_classes.csv and EPIC_100_noun_classes.csv beside it, packed by gzip or"
-    " not, from https://github.com/epic-kitchens/epic-kitchens-100-annotations; it may lie anywhere"
+    "https://github.com/epic-kitchens/epic-kitchens-100-annotations, with EPIC_100_verb_classes.csv and"
+    " EPIC_100_noun_classes.csv beside it"
 )
 _CLASSES = "EPIC_100_{}_classes.csv"
 _NEAR_MS = 2000
@@ -38,11 +39,16 @@ _COUNTS = {
 _NUMBER = re.compile(rf"\b(\d+|{'|'.join(_COUNTS)})\b")
 
 
-def check(options: Options) -> None:
-    """Raises BadInput when a file is missing, before anything is written."""
-    data = required(options.data, "--data", "a CSV of narrations", WHERE_TO_GET)
+TAKES: frozenset[str] = frozenset()
+
+
+def check(options: Options) -> Options:
+    """The options with the data that they do not name. Raises BadInput when a file is missing."""
+    names = ("EPIC_100_validation.csv", "EPIC_100_validation.csv.gz")
+    data = find_data(options.data, "epic", names, "a CSV of narrations", WHERE_TO_GET)
     for name in ("verb", "noun"):
         _classes_file(data, name)
+    return replace(options, data=data)
 
 
 def run(run: Run) -> Report:
@@ -51,7 +57,7 @@ def run(run: Run) -> Report:
     assert data is not None
     narrations = read_narrations(data)
     questions = _limited(make_questions(narrations), run.options.limit)
-    config = run.config(
+    run.config(
         questions_per_kind_and_video=5,
         baselines={"k": 10, "bm25+recency": "1/(60+rank)+1/(60+rank by time) over the first 50"},
     )
@@ -66,17 +72,16 @@ def run(run: Run) -> Report:
         "lookup": lookup(narrations, questions, data),
     }
 
-    def score(known: Mapping[str, Any], reply: Reply, tally: Tally) -> dict[str, Any]:
+    def score(known: Mapping[str, Any], reply: Reply, hits: Hits) -> dict[str, Any]:
         question = questions[known["id"]]
         right = judge(question, reply)
         name = f"accuracy.{question.kind}"
-        tally.add(f"{name}.paraphrased" if question.paraphrased else name, right)
+        hits.add(f"{name}.paraphrased" if question.paraphrased else name, right)
         return {"right": right}
 
-    tallies = {name: Tally() for name in systems}
-    run.ask_all(asked, systems, tallies, score)
+    run.ask_all(asked, systems, score)
     run.notes.append("last_put has no bar: a look-up of the last line with the right words answers it by itself.")
-    return Report(run.benchmark, len(asked), str(data), figures_of(tallies), config, run.folder.path, run.notes)
+    return run.report(data)
 
 
 def _limited(questions: Sequence[Question], limit: int | None) -> list[Question]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,24 @@ def required(path: Path | None, option: str, what: str, where: str) -> Path:
     if not path.is_file():
         raise BadInput(f"{path} does not exist; {option} takes {what}: {where}.")
     return path
+
+
+def find_data(given: Path | None, benchmark: str, names: Sequence[str], what: str, url: str) -> Path:
+    """The benchmark's data: what `--data` names, else the first of `names` in `data/<benchmark>`.
+
+    That folder is looked for where the command is run, then in the checkout. `names` may be patterns. BadInput says
+    where to get the data and where to put it.
+    """
+    get = f"scripts/download_datasets.sh {benchmark} fetches it into data/{benchmark}/ from {url}"
+    if given is not None:
+        if given.exists():
+            return given
+        raise BadInput(f"{given} does not exist; --data takes {what}, and {get}.")
+    for root in (Path(), Path(__file__).parents[2]):
+        for name in names:
+            for found in sorted((root / "data" / benchmark).glob(name)):
+                return found
+    raise BadInput(f"amr eval {benchmark} needs {what}: {get}, or name it with --data.")
 
 
 def read_text(path: Path) -> str:

@@ -24,7 +24,7 @@ from amr.evals.asking import Asked, Reply, memory_system
 from amr.evals.baselines import Unit
 from amr.evals.files import check_keys, read_objects
 from amr.evals.run import Run
-from amr.evals.tally import Tally
+from amr.evals.tally import Hits
 from amr.language.lemmas import word_list
 from amr.media.egolife import read_clip_name
 from amr.records import ClipAnalysis, EventReport, EventsRow, ObjectReport
@@ -59,8 +59,8 @@ class Snapshot:
         return said if said.endswith(".") else f"{said}."
 
 
-def ask(run: Run, path: Path, tallies: Mapping[str, Tally]) -> int:
-    """Asks the questions of a file of every system and counts the letters; how many were asked."""
+def ask(run: Run, path: Path) -> None:
+    """Asks the questions of a file of every system and counts the letters."""
     entries = read_objects(path, _KEYS)
     snapshots = pooled(entries, path)
     stream = run.folder.path / "objects.jsonl"
@@ -69,8 +69,7 @@ def ask(run: Run, path: Path, tallies: Mapping[str, Tally]) -> int:
     under_test = memory_system(run.memory, run.settings, run.options.without, SCOPE)
     systems = {"amr": under_test, **run.baselines(_units(snapshots), "objects").systems()}
     questions = run.limited([(_known(entry), _asked(entry, path)) for entry in entries])
-    run.ask_all(questions, systems, tallies, _score)
-    return len(questions)
+    run.ask_all(questions, systems, _score)
 
 
 def pooled(entries: Sequence[Mapping[str, Any]], path: Path) -> list[Snapshot]:
@@ -156,10 +155,10 @@ def _asked(entry: Mapping[str, Any], path: Path) -> Asked:
     return Asked(entry["query"], show_moment(at, None), at)
 
 
-def _score(question: Mapping[str, Any], reply: Reply, tally: Tally) -> dict[str, Any]:
+def _score(question: Mapping[str, Any], reply: Reply, hits: Hits) -> dict[str, Any]:
     letter = choose(question["choices"], reply)
     right = letter == question["gold"]
-    tally.add("letter_accuracy", right, [str(question["template"])])
+    hits.add("letter_accuracy", right, [str(question["template"])])
     return {"right": right, "letter": letter}
 
 

@@ -9,10 +9,20 @@ from typing import Any
 
 from amr.evals.tally import Figure
 
+_NOTES = 12
+_CONFIG = "config.json"
+_LONG = ("settings", "configs", "prompts")
+_LAST = ("failed", "latency_ms")
+_ALWAYS = ("failed", "latency_ms.p50")
+
 
 @dataclass
 class Report:
-    """The figures of every system of a run. `notes` are sentences on what was left out or measured otherwise."""
+    """The figures of every system of a run. `notes` are sentences on what was left out or measured otherwise.
+
+    `headline` are the metrics that a terminal shows; all of them where it is empty. `cost` is what models were paid,
+    `sections` is what the Markdown ends with.
+    """
 
     benchmark: str
     n: int
@@ -21,6 +31,9 @@ class Report:
     config: dict[str, Any]
     out: Path
     notes: list[str] = field(default_factory=list)
+    headline: tuple[str, ...] = ()
+    cost: list[dict[str, Any]] | None = None
+    sections: list[str] = field(default_factory=list)
 
 
 def report_json(report: Report) -> dict[str, Any]:
@@ -34,6 +47,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "config": report.config,
         "out": str(report.out),
         "notes": report.notes,
+        **({} if report.cost is None else {"cost": report.cost}),
     }
 
 
@@ -50,21 +64,50 @@ def _interval(figure: Figure) -> list[float | int | None]:
 
 def report_text(report: Report) -> str:
     """The table in plain text: one line for each metric, one column for each system."""
-    rows = _rows(report.systems)
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    rows = _rows(_shown(report))
     head = f"{report.benchmark}: {report.n} questions; in brackets the 95 % interval"
-    return "\n".join([head, "", *lines, "", *report.notes, f"Written to {report.out}"])
+    notes = report.notes
+    if len(notes) > _NOTES:
+        notes = [*notes[:_NOTES], f"… and {len(notes) - _NOTES} more notes in report.md."]
+    if report.headline:
+        number = len({name for figures in report.systems.values() for name in figures})
+        notes = [*notes, f"All {number} metrics are in report.md and report.json."]
+    return "\n".join([head, "", *aligned(rows), "", *notes, f"Written to {report.out}"])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The rows of a table in plain text, its columns one below the other."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _shown(report: Report) -> dict[str, dict[str, Figure]]:
+    if not report.headline:
+        return report.systems
+    return {
+        system: {
+            name: figures[name]
+            for name in [*report.headline, *(name for name in figures if name.startswith(_ALWAYS))]
+            if name in figures
+        }
+        for system, figures in report.systems.items()
+    }
 
 
 def report_markdown(report: Report) -> str:
     """The same table as Markdown, with the settings of the run."""
-    head, *rows = _rows(report.systems)
     lines = [f"# {report.benchmark}", "", f"{report.n} questions over `{report.data}`; 95 % intervals.", ""]
-    lines += [_row(head), _row(["---"] * len(head)), *map(_row, rows), ""]
-    lines += [f"- {note}" for note in report.notes]
-    lines += ["", "## Settings", "", *(f"- {name}: `{value}`" for name, value in report.config.items()), ""]
+    lines += [*_table(_shown(report)), "", *(f"- {note}" for note in report.notes)]
+    if report.headline:
+        lines += ["", "## All metrics", "", *_table(report.systems)]
+    told = (f"- {name}: `{value}`" for name, value in report.config.items() if name not in _LONG)
+    lines += ["", "## Settings", "", *told, "", f"The rest is in `{_CONFIG}`.", "", *report.sections]
     return "\n".join(lines)
+
+
+def _table(systems: Mapping[str, Mapping[str, Figure]]) -> list[str]:
+    head, *rows = _rows(systems)
+    return [_row(head), _row(["---"] * len(head)), *map(_row, rows)]
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -87,12 +130,12 @@ def _ordered(metrics: Iterable[str]) -> list[str]:
     first: dict[str, int] = {}
     for place, name in enumerate(names):
         first.setdefault(name.split(".")[0], place)
-    return sorted(names, key=lambda name: (first[name.split(".")[0]], name.startswith("latency"), name))
+    return sorted(names, key=lambda name: (name.startswith(_LAST), first[name.split(".")[0]], name))
 
 
 def _cell(metric: str, figure: Figure | None) -> str:
     if figure is None:
         return "-"
     if figure.low is None or figure.high is None:
-        return f"{figure.value:.1f}" if metric.startswith("latency_ms") else f"{figure.value:.3f}"
+        return f"{figure.value:.{1 if metric.startswith('latency_ms') else 0}f}"
     return f"{figure.value:.3f} [{figure.low:.2f}, {figure.high:.2f}]"

@@ -25,7 +25,7 @@ def test_a_tally_counts_a_measure_and_its_variants() -> None:
     tally = Tally()
     tally.add("accuracy", True, ["day1-4"])
     tally.add("accuracy", False, ["day5-7"])
-    tally.seconds += [0.010, 0.020, 0.030]
+    tally.seconds[""] = [0.010, 0.020, 0.030]
     figures = tally.figures()
     assert {name: (figure.value, figure.n) for name, figure in figures.items()} == {
         "accuracy": (0.5, 2),
