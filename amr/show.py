@@ -239,7 +239,15 @@ def evidence_text(found: list[Evidence]) -> str:
 
 def _evidence_line(piece: Evidence) -> str:
     frame = f"\n    {piece.frame}" if piece.frame else ""
-    return f"  [{piece.node.node_id}] {show_time(piece.node)}  {piece.source}  {piece.node.text}{frame}"
+    return f"  [{piece.node.node_id}] {show_time(piece.node)}  {piece.source}  {_words_of(piece)}{frame}"
+
+
+def _words_of(piece: Evidence) -> str:
+    from amr.retrieve.wording import in_a_line, person
+
+    if piece.node.kind == "session":
+        return f"session {piece.ref}: {', '.join(map(person, piece.node.payload.get('persons', [])))}"
+    return in_a_line(piece.node.text)
 
 
 def timeline_json(found: list[Evidence]) -> dict[str, Any]:

@@ -34,6 +34,18 @@ def test_a_chat_is_written_and_asked(tmp_path: Path) -> None:
     assert (again["clips"], again["clips_skipped"], again["nodes"]) == (0, 2, 0)
 
 
+def test_evidence_is_a_line_each_however_long_a_turn_is(tmp_path: Path) -> None:
+    code = "My cactus script:\n" + "\n".join(f"water(pot={number})" for number in range(200))
+    file = chat_jsonl(tmp_path / "friends.jsonl", [*TALK, line("s3", "Caroline", code, "2023-07-01T08:00:00Z")])
+    ran("ingest", file, "--memory", tmp_path / "memory")
+    where = ("--scope", "friends", "--memory", tmp_path / "memory")
+    told = amr("query", "water pot script", *where).out.splitlines()
+    assert len(told) in (4, 5)
+    (long,) = (one for one in told if "My cactus script: water(pot=0)" in one)
+    assert len(long) < 600
+    assert "session s3: Caroline" in amr("query", "water pot script", "--kind", "session", *where).out
+
+
 def test_only_what_was_said_by_then_is_seen(tmp_path: Path) -> None:
     memory = tmp_path / "memory"
     ran("ingest", chat_jsonl(tmp_path / "friends.jsonl", TALK), "--memory", memory)

@@ -12,6 +12,7 @@ from amr.retrieve.navigate import Reached, Walked
 from amr.retrieve.relevance import Candidate
 from amr.retrieve.times import show_time
 from amr.retrieve.verify import Group
+from amr.retrieve.wording import in_a_line
 
 
 @dataclass
@@ -131,4 +132,4 @@ def _lines(trace: Trace) -> Iterator[str]:
 
 
 def _said(candidate: Candidate) -> str:
-    return f'  "{candidate.node.text}" ({show_time(candidate.node)})'
+    return f'  "{in_a_line(candidate.node.text)}" ({show_time(candidate.node)})'

@@ -8,7 +8,15 @@ from amr.records import WEARER, Node, ObjectState
 from amr.retrieve.times import show_time
 
 NOTHING = "Nothing in this memory answers that."
+_LINE = 500
+"""Characters."""
 _MINE = ((r"\bmy\b", "your"), (r"\bmine\b", "yours"), (r"\bme\b", "you"), (r"\bour\b", "your"))
+
+
+def in_a_line(text: str) -> str:
+    """A text on one line, without the rest of a very long one."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LINE else f"{line[:_LINE].rstrip()} …"
 
 
 def quote(node: Node) -> str:
