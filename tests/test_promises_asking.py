@@ -18,6 +18,7 @@ from amr.models.chat import CallFailed
 from amr.records import Answer
 from amr.retrieve.wording import NOTHING
 from tests.conftest import PLACES
+from tests.support.chats import chat_jsonl, line
 from tests.support.command import amr, assert_one_sentence, ran
 from tests.support.model_server import ModelServer
 from tests.support.model_server_answers import LIES, UNKNOWN_ID
@@ -124,6 +125,24 @@ def test_a_group_of_events_that_the_model_finds_irrelevant_is_dropped(memory: Me
     server.log.clear()
     by_model = {piece.node.text for piece in memory.query("the book", settings(server, "verify")).evidence}
     assert by_model == {"I put the book on the shelf."} < by_rules
+
+
+def test_a_model_puts_the_turns_of_a_chat_in_its_own_order_and_drops_none(tmp_path: Path, server: ModelServer) -> None:
+    words = ("How was your week?", "I fixed the blue kettle.", "The kettle sings in blue.", "Good night!")
+    turns = [line("s", ("Ann", "Bea")[n % 2], text, turn_id=str(n)) for n, text in enumerate(words)]
+    chat = Memory(tmp_path / "chat")
+    chat.ingest(chat_jsonl(tmp_path / "talk.jsonl", turns), load_settings(), scope="talk")
+    question, where = "who fixed the blue kettle", Filters(scope="talk")
+    plain = chat.query(question, load_settings(), where)
+    judged = chat.query(question, settings(server, "verify"), where)
+    (call,) = server.log.calls()
+    assert call.role == "verification"
+    assert {piece.ref for piece in judged.evidence} == {piece.ref for piece in plain.evidence} == {"0", "1", "2", "3"}
+    assert judged.evidence[0].node.text == "Bea: I fixed the blue kettle."
+    relevances = [piece.relevance for piece in judged.evidence]
+    assert relevances == sorted(relevances, reverse=True)
+    assert relevances != [piece.relevance for piece in plain.evidence]
+    assert chat.ask(question, settings(server, "verify"), where).answer.endswith('Bea: "I fixed the blue kettle."')
 
 
 def test_the_type_of_the_model_counts(memory: Memory, server: ModelServer) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,14 @@ class Guidance:
     def keeps(self, candidate: Candidate) -> bool:
         """Whether a candidate stays one."""
         return not self.verified or self.relevance.get(candidate.node.node_id, 0.0) > 0
+
+    def in_order(self, found: Sequence[Candidate]) -> list[Candidate]:
+        """Candidates of a chat by a model's word where there is one; what it did not judge comes after, as it was."""
+        if not self.verified:
+            return list(found)
+        for candidate in found:
+            candidate.relevance = self.relevance.get(candidate.node.node_id, 0.0)
+        return sorted(found, key=lambda one: (one.node.node_id not in self.relevance, -one.relevance))
 
 
 UNGUIDED = Guidance()

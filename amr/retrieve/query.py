@@ -132,16 +132,18 @@ class Search:
         return is_chat(self.snapshot, self.view, self.visible)
 
     def _talked_of(self, most: int) -> list[Candidate]:
-        """The turns, or the sessions, of a chat that are worth most, best first; none is dropped."""
+        """The turns, or the sessions, of a chat that are worth most, best first; none is dropped.
+
+        What a model judged comes first, the more relevant before the less.
+        """
         best = best_of_chat(self.snapshot, self.view, self.question.text, self._given, most)
         nodes = self.snapshot.nodes([one.node_id for one in best])
         found = []
         for one in best:
             candidate = Candidate(nodes[one.node_id], [], fused=one.score, relevance=one.relevance, rank=one.score)
             candidate.merits = dict(one.lanes)
-            self.guidance.judge(candidate)
             found.append(candidate)
-        return [candidate for candidate in found if self.guidance.keeps(candidate)]
+        return self.guidance.in_order(found)
 
     def _walk(self, anchors: Anchors) -> Walked:
         """Walks from the best anchors; the first of them scores 1."""

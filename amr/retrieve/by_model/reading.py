@@ -21,7 +21,6 @@ from amr.retrieve.by_model.verify import relevances
 from amr.retrieve.explain import Trace
 from amr.retrieve.guidance import Guidance
 from amr.retrieve.query import Search, query
-from amr.retrieve.verify import Group
 from amr.store import asked
 
 if TYPE_CHECKING:
@@ -29,12 +28,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from amr.config import Settings
+    from amr.retrieve.relevance import Candidate
     from amr.store.rows import View
     from amr.store.snapshot import Snapshot
 
 _CANDIDATES = 200
 _LEAST = 0.1
 """Evidence less relevant than this, by the calibrated scorer, is not worth a model's reading."""
+_TURNS = 40
+"""So many turns of a chat, the best without a model, are judged one by one."""
 _KEPT = 0.5
 """A group that a model finds less relevant than this is dropped."""
 
@@ -79,14 +81,10 @@ class Reader:
             guidance = Guidance(self._type())
             if self.settings.model_of("verify"):
 
-                def traced(snapshot: Snapshot, view: View) -> Trace | None:
-                    search = Search(snapshot, self.question, view, self.settings, lane, guidance)
-                    search.candidates()
-                    return search.trace if isinstance(search.trace, Trace) else None
+                def grouped(snapshot: Snapshot, view: View) -> list[list[Candidate]]:
+                    return _groups(Search(snapshot, self.question, view, self.settings, lane, guidance))
 
-                trace = read(traced)
-                if trace is not None:
-                    guidance = self._verified(guidance, trace.groups)
+                guidance = self._verified(guidance, read(grouped))
 
             def put(to: Callable[..., Answer], most: int) -> Answer:
                 return read(
@@ -122,9 +120,11 @@ class Reader:
             self.warnings.append(f"The question was typed by rules, because the model could not: {error}")
             return None
 
-    def _verified(self, guidance: Guidance, groups: Sequence[Group]) -> Guidance:
+    def _verified(self, guidance: Guidance, groups: Sequence[Sequence[Candidate]]) -> Guidance:
         """With the relevance of every node: that of its group, less for its lesser members; 0 if it is dropped."""
-        nodes = [[candidate.node for candidate in group.candidates] for group in groups]
+        if not groups:
+            return guidance
+        nodes = [[candidate.node for candidate in group] for group in groups]
         tokens = self.settings.retrieve.context_tokens
         try:
             scores = relevances(role_model(self._models, "verify"), self.question, nodes, tokens)
@@ -133,9 +133,9 @@ class Reader:
             return guidance
         relevance: dict[int, float] = {}
         for group, score in zip(groups, scores, strict=True):
-            most = max(candidate.relevance for candidate in group.candidates) or 1.0
+            most = max(candidate.relevance for candidate in group) or 1.0
             kept = score if score is not None and score >= _KEPT else 0.0
-            for candidate in group.candidates:
+            for candidate in group:
                 share = candidate.relevance / most
                 relevance[candidate.node.node_id] = round(kept * (0.5 + 0.5 * share), 4)
         return replace(guidance, verified=True, relevance=relevance)
@@ -157,3 +157,11 @@ class Reader:
             sum(row.completion_tokens for row in sent),
             round(sum(row.cost_usd or 0.0 for row in sent), 9),
         )
+
+
+def _groups(search: Search) -> list[list[Candidate]]:
+    """What a model is to judge: groups of events, or the best turns of a chat. A session has no words of its own."""
+    found = search.candidates(_TURNS)
+    if isinstance(search.trace, Trace):
+        return [group.candidates for group in search.trace.groups]
+    return [[candidate] for candidate in found if candidate.node.kind == "turn"]
