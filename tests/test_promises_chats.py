@@ -53,7 +53,7 @@ def test_two_halves_and_a_late_session_give_the_memory_of_one_go(tmp_path: Path)
 
 def test_how_much_is_committed_at_once_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = contents(ingested(tmp_path / "whole", RECORDS))
-    for turns in (1, 20, 100):
+    for turns in (1, 100):
         monkeypatch.setattr(writing, "CHUNK_TURNS", turns)
         assert contents(ingested(tmp_path / str(turns), RECORDS)) == whole
 
@@ -67,7 +67,7 @@ def test_the_edge_that_a_late_session_ends_is_seen_no_more(tmp_path: Path) -> No
 
 
 def test_killed_again_and_again_the_same_command_gives_the_memory_of_a_run_left_alone(tmp_path: Path) -> None:
-    records = [chats.longmemeval(f"q{number:02}", 25, turns=10, seed=number) for number in range(30)]
+    records = [chats.longmemeval(f"q{number:02}", 25, turns=10, seed=number) for number in range(20)]
     file = file_of(tmp_path / "records.json", records)
     whole = contents(ingested(tmp_path / "whole", records))
     memory = tmp_path / "memory"
@@ -77,7 +77,7 @@ def test_killed_again_and_again_the_same_command_gives_the_memory_of_a_run_left_
         return lambda: folder.is_dir() and len(list(folder.iterdir())) > before
 
     landed = 0
-    for number in range(3):
+    for number in range(2):
         before = len(list((memory / "text").iterdir())) if (memory / "text").is_dir() else 0
         process = start("ingest", file, "--memory", memory, "--quiet")
         landed += stopped(process, moved(before), 0.05 * number, signal.SIGKILL)

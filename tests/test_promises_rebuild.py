@@ -250,7 +250,7 @@ def test_what_was_known_before_can_still_be_asked_for(tmp_path: Path, monkeypatc
     assert known.node.node_id == old.node.node_id
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.soak)])
 def test_killed_at_any_instant_the_old_stays_and_the_same_command_makes_the_new(kills: int, tmp_path: Path) -> None:
     memory, chance = tmp_path / "memory", random.Random(kills)
     ran("ingest", long_events(tmp_path / "day.jsonl"), "--memory", memory)

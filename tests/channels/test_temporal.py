@@ -31,7 +31,7 @@ def test_an_event_follows_the_one_before_it_with_the_gap_between(tmp_path: Path)
 
 
 @given(st.permutations(range(4)), st.lists(st.integers(0, 3), min_size=4, max_size=4))
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_order_of_arrival_gives_the_same_chain_and_root(order: list[int], events: list[int]) -> None:
     def written(directory: Path, indexes: list[int]) -> tuple[object, str]:
         with writing(directory, "test", EMBEDDER) as writer:
