@@ -24,7 +24,7 @@ demo: $(BIN)/amr
 	@sh scripts/demo.sh $(BIN)/amr $(DEMO_MEMORY)
 
 test: $(VENV)/dev-installed
-	$(BIN)/pytest -m "not soak" -n 2 --dist loadfile
+	$(BIN)/pytest -m "not soak" -n 2
 
 soak: $(VENV)/dev-installed
 	$(BIN)/pytest -m soak

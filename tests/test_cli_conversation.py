@@ -91,6 +91,7 @@ def test_an_error_is_a_sentence_and_the_next_question_may_be_asked(film_memory: 
 def test_ctrl_c_interrupts(film_memory: Path) -> None:
     terminal = Terminal("--memory", film_memory)
     terminal.until(PROMPT)
+    time.sleep(0.2)  # as long as nobody reads yet, readline lets a signal wait for the next key
     os.kill(terminal.process.pid, signal.SIGINT)
     assert "Interrupted" in terminal.until(".\r\n")
     assert terminal.ends() == 130

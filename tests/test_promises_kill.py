@@ -62,7 +62,7 @@ def stopped_at_each(
         yield memory, process.returncode, out, err
 
 
-@pytest.mark.parametrize("source", ["film", "events"])
+@pytest.mark.parametrize("source", ["film", pytest.param("events", marks=pytest.mark.soak)])
 def test_killed_five_times_the_same_command_gives_the_memory_of_a_run_left_alone(
     source: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

@@ -40,6 +40,7 @@ def ask_until(ended: Callable[[], bool], memory: Path) -> list[Done]:
     return [*answers, amr("ask", "where is my phone?", "--json", "--memory", memory)]
 
 
+@pytest.mark.soak
 def test_eight_processes_that_ask_while_one_writes_see_whole_commits_in_order(clips: Path, tmp_path: Path) -> None:
     memory = tmp_path / "memory"
     first = clips.parent / "first" / "day"
