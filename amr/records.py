@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 WEARER = "wearer"
 """The id and the handle of the person who wears the camera."""
 
+ASSISTANT = "assistant"
+"""The role and the handle of a machine that somebody talks with."""
+
 Modality = Literal["seen", "heard", "read", "told"]
 """How an event became known: in the picture, in the sound, as text in view, or from a caption about the clip."""
 

@@ -14,6 +14,7 @@ from amr.retrieve import chat_answer, extract, wording
 from amr.retrieve.anchors import object_handles
 from amr.retrieve.arrivals import arrivals
 from amr.retrieve.calibration import calibration
+from amr.retrieve.chat_ranking import is_chat
 from amr.retrieve.clauses import Clauses, read_clauses
 from amr.retrieve.counting import count, habit
 from amr.retrieve.guidance import UNGUIDED, Guidance
@@ -61,11 +62,10 @@ def ask(
 
     `lane` and `guidance` as in Search.
     """
-    talk = Search(snapshot, question, view, settings, lane, guidance)
-    if talk.chats:
-        return _from_chat(talk, directory, question, k)
+    if is_chat(snapshot, view):
+        return _from_chat(Search(snapshot, question, view, settings, lane, guidance), directory, question, k)
     meant, view = _limited(snapshot, question, view)
-    search = Search(snapshot, meant, view, settings, lane, guidance) if meant != question else talk
+    search = Search(snapshot, meant, view, settings, lane, guidance)
     found = search.candidates()
     drawn = _drawn(search, found, read_clauses(meant))
     used, reply = drawn.used, drawn.reply

@@ -46,7 +46,7 @@ def session_lane(feature: str) -> str:
 def lanes(found: Features, by: Mapping[str, float], lane_of: Callable[[str], str]) -> Features:
     """What the features [n] of each lane are worth together, beside their mean."""
     told: Features = {}
-    for name in found.keys() & by.keys():
+    for name in filter(by.__contains__, found):
         lane, worth = lane_of(name), found[name] * by[name]
         told[lane] = told[lane] + worth if lane in told else worth
     return {lane: np.round(told[lane] - told[lane].mean(), 2) for lane in sorted(told)}

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from amr.models.embedding import DIMENSIONS, embed
-from amr.records import WEARER
+from amr.records import ASSISTANT, WEARER
 from amr.resources import resource
 from amr.retrieve.chat_features import Features, Found, Put, Talk, chat_features
 from amr.retrieve.chat_lanes import lanes, session_lane, turn_lane
@@ -25,19 +25,17 @@ from amr.retrieve.chat_relevance import relevance_of
 from amr.retrieve.chat_words import Said, read_turns
 from amr.retrieve.concepts import concepts, scales, word_set, words
 from amr.retrieve.named_times import named_spans, nearness, years_of
-from amr.retrieve.scales import Directions, Ids, Line, Values
+from amr.retrieve.scales import Directions, Ids, Line, Values, norms
 from amr.store.text import terms_of
 
 if TYPE_CHECKING:
     from amr.store.rows import View
     from amr.store.snapshot import Snapshot
 
-ASSISTANT = "assistant"
 READ = 200
 """So many of the most promising turns are read."""
 _FAR = 9.0
 """A turn whose score is so much below the best one's adds nothing to its session."""
-_K1, _B = 1.2, 0.75
 
 
 @dataclass(frozen=True)
@@ -74,9 +72,12 @@ class Ranked:
     session_lanes: Features
 
 
-def is_chat(snapshot: Snapshot, view: View, visible: Ids) -> bool:
-    """Whether most of the `visible` nodes are turns or sessions of chats."""
-    if not len(visible) or all(source.kind != "chat" for source in snapshot.sources(view.scope)):
+def is_chat(snapshot: Snapshot, view: View) -> bool:
+    """Whether most of the visible nodes are turns or sessions of chats."""
+    if all(source.kind != "chat" for source in snapshot.sources(view.scope)):
+        return False
+    visible = snapshot.visible(view)
+    if not len(visible):
         return False
     if view.kinds == ("session",):
         return True
@@ -201,8 +202,7 @@ def told_of(snapshot: Snapshot, view: View, chat: Chat, put: Put) -> Found:
     """The features of all turns and sessions that take reading none of them."""
     order = np.argsort(chat.ids)
     ids = chat.ids[order]
-    lengths = chat.talk.line.lengths
-    norm = _K1 * (1 - _B + _B * lengths / max(float(lengths.mean()), 1.0))
+    norm = norms(chat.talk.line.lengths)
 
     def holding(term: str) -> tuple[Ids, Values]:
         rows, filled = snapshot.having(view.scope, term)

@@ -129,7 +129,7 @@ class Search:
     @cached_property
     def chats(self) -> bool:
         """Whether what the question may see is a chat: its turns, or its sessions."""
-        return is_chat(self.snapshot, self.view, self.visible)
+        return is_chat(self.snapshot, self.view)
 
     def _talked_of(self, most: int) -> list[Candidate]:
         """The turns, or the sessions, of a chat that are worth most, best first; none is dropped.

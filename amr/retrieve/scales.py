@@ -110,9 +110,13 @@ def rarity(having: Values, total: int) -> Values:
 
 def bm25(counts: Values, lengths: Values, rare: Values) -> Values:
     """The BM25 score [n, k] of each word in each text: `counts` [n, k], `lengths` [n], `rare` [k]."""
+    return np.asarray(counts * (_K1 + 1) / (counts + norms(lengths)[:, None]) * rare)
+
+
+def norms(lengths: Values) -> Values:
+    """How many times a word must be in each text [n] to be worth half of what BM25 has for it, by the `lengths` [n]."""
     mean = float(lengths.mean()) if len(lengths) else 1.0
-    norm = _K1 * (1 - _B + _B * lengths / (mean or 1.0))
-    return np.asarray(counts * (_K1 + 1) / (counts + norm[:, None]) * rare)
+    return np.asarray(_K1 * (1 - _B + _B * lengths / (mean or 1.0)))
 
 
 def highest(rare: Values) -> float:

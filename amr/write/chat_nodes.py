@@ -10,16 +10,15 @@ from functools import lru_cache
 
 from blake3 import blake3
 
+from amr.channels.temporal import NAME as TEMPORAL
 from amr.language.names import handle
 from amr.media.chats import Session, Turn
-from amr.records import WEARER, NodeKind
+from amr.records import ASSISTANT, WEARER, NodeKind
 from amr.store.hashing import canonical_json, canonical_text, ready_hash
 from amr.store.rows import ReadyEdge, ReadyMention, ReadyNode, ReadyRows
 
 PART_OF = "part_of"
-TEMPORAL = "temporal"
-ASSISTANT = "assistant"
-_NO_NAMES = frozenset(("user", "human", "assistant", "ai", "bot", "system", "someone"))
+_NO_NAMES = frozenset(("user", "human", ASSISTANT, "ai", "bot", "system", "someone"))
 """What stands for a speaker whose name is not known."""
 _WORD = re.compile(r"[^\W_]+")
 _LEVEL_SESSION, _LEVEL_EXCHANGE, _LEVEL_TURN = (f'{{"level":"{level}"}}' for level in ("session", "exchange", "turn"))

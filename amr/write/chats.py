@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from amr import interrupt
+from amr.channels.temporal import NAME as TEMPORAL
 from amr.errors import BadInput
 from amr.language.names import handle
 from amr.media.chats import Haystack, Session
@@ -26,7 +27,7 @@ from amr.store.rows import Batch, ClipRow, PassRow, SourceRow
 from amr.store.snapshot import wearer_key
 from amr.store.writer import Writer
 from amr.write.chat_facts import learn_facts
-from amr.write.chat_nodes import TEMPORAL, SessionPlace, content_hash, embedded_words, session_rows
+from amr.write.chat_nodes import SessionPlace, content_hash, embedded_words, session_rows
 from amr.write.chat_vectors import TurnVectors
 from amr.write.events import world_node
 from amr.write.pipeline import SourceReport, Tools
