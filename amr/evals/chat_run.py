@@ -14,7 +14,7 @@ from amr.errors import ProviderError
 from amr.evals.folder import key_of
 from amr.evals.questions import EvalQuestion
 from amr.evals.recall import DEPTH, recall_hits
-from amr.evals.retrieval import UNITS, Pieces, Ranker, turn_text
+from amr.evals.retrieval import UNITS, Pieces, Ranker
 from amr.evals.run import Run
 from amr.evals.tally import Hit
 
@@ -134,7 +134,7 @@ def _gold_shown(question: EvalQuestion, haystack: Haystack) -> list[Shown]:
 
     turns, sessions = question.gold.get("turn") or (), question.gold.get("session") or ()
     shown: Iterator[Shown] = (
-        Shown(turn.ref, session.time_ms, number, turn_text(turn))
+        Shown(turn.ref, session.time_ms, number, turn.line)
         for session in haystack.sessions
         for number, turn in enumerate(session.turns)
         if turn.ref in turns or (not turns and session.ref in sessions)

@@ -21,7 +21,7 @@ from amr.evals.run import Run
 from amr.retrieve.json_out import evidence_json
 
 if TYPE_CHECKING:
-    from amr.media.chats import Haystack, Session, Turn
+    from amr.media.chats import Haystack, Session
 
 UNITS = ("turn", "session")
 
@@ -97,18 +97,12 @@ def units_of(haystack: Haystack, unit: str) -> list[Unit]:
     if unit == "session":
         return [Unit(session_text(one), one.time_ms or 0, one.time_ms or 0, ref=one.ref) for one in haystack.sessions]
     return [
-        Unit(turn_text(turn), session.time_ms or 0, session.time_ms or 0, ref=turn.ref)
+        Unit(turn.line, session.time_ms or 0, session.time_ms or 0, ref=turn.ref)
         for session in haystack.sessions
         for turn in session.turns
     ]
 
 
-def turn_text(turn: Turn) -> str:
-    """A turn in words, with who says it and what the picture shows."""
-    shown = f" [image: {turn.image_caption}]" if turn.image_caption else ""
-    return f"{turn.speaker}: {turn.text}{shown}"
-
-
 def session_text(session: Session) -> str:
     """A session in words: the lines of its turns."""
-    return "\n".join(turn_text(turn) for turn in session.turns)
+    return "\n".join(turn.line for turn in session.turns)

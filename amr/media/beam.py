@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from typing import Any
 
-from amr.media.chats import Faults, Haystack, Session, Turn
-from amr.media.longmemeval import milliseconds
+from amr.media.chats import Faults, Haystack, Session, Turn, time_of
 
 _MARKER = re.compile(r"\s*->->\s*[\d,\s]*$")
 """Where the plan of the conversation is, which its makers left behind the user's words."""
@@ -57,23 +55,15 @@ def _turns(faults: Faults, session: str, given: list[Any]) -> list[Turn]:
         known_as = turn.get("id") if isinstance(turn, dict) else None
         ref = f"{session}:{number}" if known_as is None else str(known_as)
         text = _MARKER.sub("", faults.text(turn, "content")) if isinstance(turn, dict) else ""
-        if not text:
-            faults.note(f"turn {ref}", "there is no text")
+        made = faults.turn(ref, turn, text)
+        if made is None:
             continue
-        role = faults.text(turn, "role")
-        if not role:
-            faults.note(f"turn {ref}", "'role' is missing, so nobody is known to have said it")
         if known_as is None:
             faults.note(f"turn {ref}", "'id' is missing")
-        turns.append(Turn(role or "someone", text, ref, role or None))
+        turns.append(made)
     return turns
 
 
 def wall_time(text: Any) -> int | None:
     """A date such as `March-15-2024` in milliseconds since the epoch, None when it is none."""
-    if not isinstance(text, str):
-        return None
-    try:
-        return milliseconds(datetime.strptime(text.strip(), "%B-%d-%Y"))
-    except ValueError:
-        return None
+    return time_of(text, "%B-%d-%Y")

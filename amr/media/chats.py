@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,16 @@ class Turn:
     ref: str
     role: str | None = None
     image_caption: str = ""
+
+    @property
+    def words(self) -> str:
+        """What is said, with what the picture shows that goes with it."""
+        return f"{self.text} [image: {self.image_caption}]".lstrip() if self.image_caption else self.text
+
+    @property
+    def line(self) -> str:
+        """The words with who says them."""
+        return f"{self.speaker}: {self.words}"
 
 
 @dataclass(frozen=True)
@@ -189,6 +200,16 @@ class Faults:
         value = record.get(key)
         return value.strip() if isinstance(value, str) else ""
 
+    def turn(self, ref: str, record: Any, text: str) -> Turn | None:
+        """A turn between a user and an assistant that says this; None, with a note, where it says nothing."""
+        if not text:
+            self.note(f"turn {ref}", "there is no text")
+            return None
+        role = self.text(record, "role")
+        if not role:
+            self.note(f"turn {ref}", "'role' is missing, so nobody is known to have said it")
+        return Turn(role or "someone", text, ref, role or None)
+
     def told(self) -> tuple[str, ...]:
         """The faults as sentences; of very many, the first and how many more there are."""
         return tuple(chain(self._found[:_MOST_FAULTS], self._rest()))
@@ -199,3 +220,15 @@ class Faults:
 
 
 _MOST_FAULTS = 20
+
+
+def time_of(text: Any, *forms: str) -> int | None:
+    """A date without a zone, in one of some forms of strptime, in ms since the epoch in UTC; None when it is none."""
+    for form in forms if isinstance(text, str) else ():
+        try:
+            return round(
+                datetime.strptime(" ".join(text.split()), form).replace(tzinfo=timezone.utc).timestamp() * 1000
+            )
+        except ValueError:
+            continue
+    return None

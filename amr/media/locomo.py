@@ -7,11 +7,9 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
 from typing import Any
 
-from amr.media.chats import Faults, Haystack, Session, Turn
-from amr.media.longmemeval import milliseconds
+from amr.media.chats import Faults, Haystack, Session, Turn, time_of
 
 _SESSION = re.compile(r"session_(\d+)")
 
@@ -61,9 +59,4 @@ def _turns(faults: Faults, session: str, given: list[Any]) -> list[Turn]:
 
 def wall_time(text: Any) -> int | None:
     """A date such as `1:56 pm on 8 May, 2023` in milliseconds since the epoch, None when it is none."""
-    if not isinstance(text, str):
-        return None
-    try:
-        return milliseconds(datetime.strptime(" ".join(text.split()), "%I:%M %p on %d %B, %Y"))
-    except ValueError:
-        return None
+    return time_of(text, "%I:%M %p on %d %B, %Y")

@@ -7,10 +7,9 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timezone
 from typing import Any
 
-from amr.media.chats import Faults, Haystack, Session, Turn
+from amr.media.chats import Faults, Haystack, Session, Turn, time_of
 
 _WEEKDAY = re.compile(r"\([^)]*\)")
 
@@ -41,31 +40,14 @@ def haystack(record: dict[str, Any]) -> Haystack:
 def _turns(faults: Faults, session: str, given: list[Any]) -> list[Turn]:
     turns = []
     for number, turn in enumerate(given, start=1):
-        ref = f"{session}_{number}"
         text = faults.text(turn, "content") if isinstance(turn, dict) else ""
-        if not text:
-            faults.note(f"turn {ref}", "there is no text")
-            continue
-        role = faults.text(turn, "role")
-        if not role:
-            faults.note(f"turn {ref}", "'role' is missing, so nobody is known to have said it")
-        turns.append(Turn(role or "someone", text, ref, role or None))
+        made = faults.turn(f"{session}_{number}", turn, text)
+        if made is not None:
+            turns.append(made)
     return turns
 
 
 def wall_time(text: Any) -> int | None:
     """A date such as `2023/05/30 (Tue) 23:40` in milliseconds since the epoch, None when it is none."""
-    if not isinstance(text, str):
-        return None
-    bare = " ".join(_WEEKDAY.sub(" ", text).split())
-    for form in ("%Y/%m/%d %H:%M", "%Y/%m/%d"):
-        try:
-            return milliseconds(datetime.strptime(bare, form))
-        except ValueError:
-            continue
-    return None
-
-
-def milliseconds(time: datetime) -> int:
-    """A time without a zone as milliseconds since the epoch, in UTC."""
-    return round(time.replace(tzinfo=timezone.utc).timestamp() * 1000)
+    bare = _WEEKDAY.sub(" ", text) if isinstance(text, str) else None
+    return time_of(bare, "%Y/%m/%d %H:%M", "%Y/%m/%d")

@@ -65,11 +65,6 @@ def content_hash(session: Session) -> str:
     return blake3(canonical_json([session.time_ms, said]).encode()).hexdigest()
 
 
-def embedded_words(turn: Turn) -> str:
-    """What the embedding of a turn is made from: its words, without the name of who says them."""
-    return f"{turn.text} [image: {turn.image_caption}]".lstrip() if turn.image_caption else turn.text
-
-
 def session_rows(session: Session, place: SessionPlace, new_id: Callable[[str], int]) -> SessionRows:
     """The rows of a session, which depend on nothing but the session and its place."""
     make = _Maker(place, new_id)
@@ -93,8 +88,7 @@ def session_rows(session: Session, place: SessionPlace, new_id: Callable[[str], 
         for number in exchange:
             turn, speaker = session.turns[number], speakers[number]
             present = (speaker, *_named_in(turn, named, speaker)) if named else (speaker,)
-            text = f"{turn.speaker}: {embedded_words(turn)}"
-            node = make.node("turn", window.node_id, text, _payload(turn, number, speaker, present, undated))
+            node = make.node("turn", window.node_id, turn.line, _payload(turn, number, speaker, present, undated))
             make.edge(PART_OF, window.node_id, window.hash, node, _LEVEL_TURN)
             make.mentions(node, _handles(turn.speaker, turn.role, present))
             if previous is not None:

@@ -27,7 +27,7 @@ from amr.store.rows import Batch, ClipRow, PassRow, SourceRow
 from amr.store.snapshot import wearer_key
 from amr.store.writer import Writer
 from amr.write.chat_facts import learn_facts
-from amr.write.chat_nodes import SessionPlace, content_hash, embedded_words, session_rows
+from amr.write.chat_nodes import SessionPlace, content_hash, session_rows
 from amr.write.chat_vectors import TurnVectors
 from amr.write.events import world_node
 from amr.write.pipeline import SourceReport, Tools
@@ -276,7 +276,8 @@ class _Pipeline:
         stored.last_start_ms = place.start_ms
         node = rows.session
         stored.sessions.append(StoredSession(node.node_id, node.hash, place.clip, place.start_ms, node.learnt_at))
-        self._vectors.add(rows.turns, [embedded_words(turn) for turn in session.turns])
+        # Without the names: who says something is known besides.
+        self._vectors.add(rows.turns, [turn.words for turn in session.turns])
         batch.ready.take(rows.rows)
         clip = (stored.row.source_id, stored.pass_id, place.clip, place.start_ms, place.start_ms, stored.uris[-1])
         batch.clips.append(ClipRow(*clip, "done"))

@@ -19,7 +19,7 @@ from amr.models.open import Models
 from amr.models.rehearsal import StandIn, Tally, stand_in_embedder
 from amr.store import database
 from amr.write.chat_facts import ask_facts
-from amr.write.chat_nodes import embedded_words, session_date
+from amr.write.chat_nodes import session_date
 from amr.write.rehearse import Estimate
 
 
@@ -43,7 +43,7 @@ def rehearse_chats(
         for haystack in haystacks:
             written, told = _there(directory, scope or haystack.name, name_key("chat", name or haystack.name))
             for session in haystack.sessions:
-                texts = tuple(map(embedded_words, session.turns))
+                texts = tuple(turn.words for turn in session.turns)
                 if session.ref not in written and texts:
                     sessions += 1
                     if texts not in embedded:
